@@ -10,6 +10,9 @@
 
 #include <netinet/in.h>
 
+/* Exported by the engine library. */
+#pragma GCC visibility push(default)
+
 enum sv_mode {
 	SV_MODE_AUTO,
 	SV_MODE_EMULATE,
@@ -68,5 +71,7 @@ void sv_log(enum sv_log_level level, const char *fmt, ...) __attribute__((format
  * interface's name (IF_NAMESIZE bytes each). No device needs to be open.
  */
 unsigned sv_host_gids(struct emu_gid *gid, char (*netdev)[16], unsigned max);
+
+#pragma GCC visibility pop
 
 #endif

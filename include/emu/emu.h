@@ -19,6 +19,9 @@
 #include <emu/types.h>
 #include <emu/wire.h>
 
+/* Exported by the engine library. */
+#pragma GCC visibility push(default)
+
 /* ---- device ------------------------------------------------------------- */
 
 /* What the core asks of whoever runs it. All called under the device lock. */
@@ -211,5 +214,7 @@ struct emu_counters {
 };
 
 const struct emu_counters *emu_dev_counters(const struct emu_dev *dev);
+
+#pragma GCC visibility pop
 
 #endif

@@ -12,6 +12,9 @@
 #include <emu/config.h>
 #include <emu/emu.h>
 
+/* Exported by the engine library. */
+#pragma GCC visibility push(default)
+
 struct nic;
 
 /* Called under the device lock; must not call back into nic_ or emu_ functions. */
@@ -60,5 +63,7 @@ int nic_wait_fd(struct nic *nic, int fd);
 
 /* Is the user memory [addr, addr+len) mapped, and writable if asked? 0, -EFAULT. */
 int nic_mem_check(uint64_t addr, uint64_t len, bool write);
+
+#pragma GCC visibility pop
 
 #endif

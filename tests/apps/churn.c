@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * 10,000 times: register memory, create a QP, connect it to a new one of the
+ * other process, write through it, destroy all. Neither memory nor file
+ * descriptors grow after the first tenth.
+ */
+#include "rc_side.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 10000
+#define WARM_UP (ROUNDS / 10)
+#define GROWTH_BOUND (512 * 1024) /* bytes; one leaked 64-byte object a round is more */
+
+static long resident_bytes(void)
+{
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
+		rc_fail("/proc/self/statm");
+	fclose(f);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+static int open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	if (!dir)
+		rc_fail("/proc/self/fd");
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void write_once(struct rc_side *side, struct ibv_qp *qp, const struct rc_address *peer)
+{
+	struct ibv_sge sge = {(uintptr_t)side->mr->addr, 8, side->mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge,
+	                         .num_sge = 1,
+	                         .opcode = IBV_WR_RDMA_WRITE,
+	                         .send_flags = IBV_SEND_SIGNALED,
+	                         .wr.rdma = {peer->addr + 8, peer->rkey}};
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+
+	if (ibv_post_send(qp, &wr, &bad))
+		rc_fail("ibv_post_send");
+	rc_wait_success(side, &wc);
+}
+
+/* One life of a connection, in step with the other side. */
+static void live_once(struct rc_side *side, unsigned char *buf)
+{
+	const int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	struct ibv_mr *long_lived = side->mr;
+	struct rc_address mine, theirs;
+	struct ibv_qp *qp;
+
+	side->mr = ibv_reg_mr(side->pd, buf, 4096, rights);
+	if (!side->mr)
+		rc_fail("ibv_reg_mr");
+	qp = rc_qp(side, 4);
+	mine = rc_address(side, qp);
+	if (!rc_swap(side->sock, &mine, &theirs, sizeof(mine)))
+		rc_fail("the other side is gone");
+	rc_connect(qp, &theirs, rc_patient);
+	rc_barrier(side->sock);
+	write_once(side, qp, &theirs);
+	rc_barrier(side->sock);
+	if (ibv_destroy_qp(qp) || ibv_dereg_mr(side->mr))
+		rc_fail("ibv_destroy_qp or ibv_dereg_mr");
+	side->mr = long_lived;
+}
+
+static void run_side(int sock, const char *who)
+{
+	static unsigned char buf[4096];
+	struct rc_side side;
+	long memory = 0;
+	int files = 0;
+
+	rc_open(&side, sock, buf, sizeof(buf), 16);
+	for (int i = 0; i < ROUNDS; i++) {
+		if (i == WARM_UP) {
+			memory = resident_bytes();
+			files = open_files();
+		}
+		live_once(&side, buf);
+	}
+	memory = resident_bytes() - memory;
+	files = open_files() - files;
+	rc_barrier(sock);
+	rc_close(&side);
+	printf("%s: %d lives, memory %+ld KiB, files %+d\n", who, ROUNDS, memory / 1024, files);
+	if (memory > GROWTH_BOUND || files > 0)
+		rc_fail("%s grew", who);
+}
+
+int main(void)
+{
+	int sock, status;
+	pid_t other;
+
+	alarm(110);
+	other = rc_fork(&sock);
+	run_side(sock, other ? "parent" : "child");
+	fflush(stdout);
+	if (other == 0)
+		_exit(0);
+	if (waitpid(other, &status, 0) != other || status)
+		rc_fail("the other side failed");
+	return 0;
+}

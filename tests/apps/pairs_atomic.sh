@@ -1,0 +1,4 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The cases of group "atomic" in pairs.tbl.
+exec "$(dirname "$0")/pairs.sh" atomic

@@ -64,6 +64,9 @@ int nic_wait_fd(struct nic *nic, int fd);
 /* Is the user memory [addr, addr+len) mapped, and writable if asked? 0, -EFAULT. */
 int nic_mem_check(uint64_t addr, uint64_t len, bool write);
 
+/* Does this thread stand in the engine's own start-up? Then the shim answers "no devices". */
+bool nic_inside_engine(void);
+
 #pragma GCC visibility pop
 
 #endif

@@ -70,6 +70,7 @@ struct emu_config {
 	struct emu_limits limits;
 	struct emu_port port;
 	uint32_t seed; /* where keys and QP numbers start; 0 is fine */
+	bool fast_death; /* a broken link ends its QPs' retries at once */
 };
 
 extern const struct emu_limits emu_default_limits;

@@ -34,7 +34,8 @@ struct emu_tx {
 	uint8_t hdr[EMU_HDR_MAX];
 	struct emu_iov iov[EMU_TX_IOV_MAX];
 	struct emu_mr *mr[EMU_TX_IOV_MAX]; /* held while the wire has it; NULL: not a region */
-	struct emu_tx *next; /* core's free list */
+	struct wire_peer *peer; /* core: where it went */
+	struct emu_tx *next, **link; /* core: its lists */
 };
 
 enum wire_sent {
@@ -71,6 +72,7 @@ struct wire_ops {
 /* The part of a peer that the core sees; a wire embeds it in its own. */
 struct wire_peer {
 	const struct wire_ops *ops;
+	uint32_t host; /* equal for all peers at one address: who may answer for whom */
 	uint32_t max_payload; /* bytes of payload in one frame, at least 4096 (one MTU); 1 = one MTU packet a frame */
 };
 

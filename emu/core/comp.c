@@ -25,6 +25,7 @@ static void made_progress(struct emu_qp *qp)
 	req->retry = qp->attr.retry_cnt;
 	req->rnr_retry = qp->attr.rnr_retry;
 	req->probing = false;
+	req->resent = false;
 	if (emu_psn_diff(req->una_psn, req->send_psn) > 0)
 		emu_req_seek(qp, req->una_psn);
 	if (req->timer_use != EMU_TIMER_RNR) {
@@ -81,6 +82,18 @@ static void retry(struct emu_qp *qp)
 	emu_dev_ready(qp->dev, qp);
 }
 
+/*
+ * An implied NAK. Responses already on their way imply it again and again:
+ * one is enough until something changes.
+ */
+static void response_lost(struct emu_qp *qp)
+{
+	if (qp->req.resent)
+		return;
+	qp->req.resent = true;
+	retry(qp);
+}
+
 static void peer_not_ready(struct emu_qp *qp, uint8_t timer_code)
 {
 	struct emu_req *req = &qp->req;
@@ -116,7 +129,7 @@ static void take_ack(struct emu_qp *qp, struct emu_pkt *pkt)
 	uint32_t una_psn = qp->req.una_psn;
 
 	if (!acknowledge(qp, ack ? emu_psn_add(pkt->psn, 1) : pkt->psn)) {
-		retry(qp);
+		response_lost(qp);
 		return;
 	}
 	if (qp->req.una_psn != una_psn)
@@ -134,7 +147,7 @@ static struct emu_wqe *awaiting(struct emu_qp *qp, const struct emu_pkt *pkt,
 	struct emu_wqe *wqe;
 
 	if (!acknowledge(qp, pkt->psn)) {
-		retry(qp);
+		response_lost(qp);
 		return NULL;
 	}
 	if (qp->req.una == emu_wq_head(&qp->sq))
@@ -252,6 +265,7 @@ void emu_comp_timeout(struct emu_qp *qp)
 	uint8_t use = req->timer_use;
 
 	req->timer_use = EMU_TIMER_OFF;
+	req->resent = false;
 	if (use == EMU_TIMER_RNR) {
 		emu_dev_ready(qp->dev, qp);
 		return;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HOST_ADDR_H
+#define HOST_ADDR_H
+
+#include "nic_state.h"
+
+/* emu_env.peer_get; host is the struct nic. */
+struct wire_peer *nic_peer_get(void *host, const struct emu_gid *dgid, uint32_t qpn);
+/* Take the next free slot of the host and add it to the device. 0, -errno. */
+int nic_add_slot(struct nic *nic);
+
+#endif

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Preload form: providers find the private node in the real library itself. */
+#include <abi/api.h>
+
+void vs_private_bind(void *handle)
+{
+}

@@ -8,7 +8,9 @@
 #include "comp.h"
 #include "err.h"
 #include "qp.h"
+#include "mcast.h"
 #include "resp.h"
+#include "ud.h"
 
 /* QPs served by one emu_run: bounds the time the device lock is held. */
 #define RUN_QPS 64
@@ -25,6 +27,8 @@ const struct emu_limits emu_default_limits = {
 	.max_mr = 65536,
 	.max_pd = 16384,
 	.max_ah = 65536,
+	.max_mcast_grp = 1024,
+	.max_mcast_qp_attach = 256,
 	.max_qp_rd_atom = 16,
 	.max_msg_sz = 1u << 31,
 	.max_mr_size = UINT64_MAX,
@@ -73,6 +77,7 @@ void emu_dev_destroy(struct emu_dev *dev)
 	for (uint32_t i = 0; i < dev->slots; i++)
 		emu_idtab_fini(&dev->slot[i].qps);
 	emu_idtab_fini(&dev->mrs);
+	free(dev->mcasts);
 	emu_timers_fini(&dev->timers);
 	while ((tx = dev->tx_free)) {
 		dev->tx_free = tx->next;
@@ -398,9 +403,13 @@ void emu_input(struct emu_dev *dev, struct wire_peer *src, const void *frame, si
 		dev->counters.rx_malformed++;
 		return;
 	}
+	if (pkt.op->cls == EMU_CLASS_DATAGRAM) {
+		emu_ud_input(dev, &pkt);
+		return;
+	}
 	qp = emu_dev_qp(dev, pkt.dqpn);
 	/* IBTA 9.6.1.1: only the connected port's packets count. */
-	if (!qp || !qp->peer || qp->peer->host != src->host) {
+	if (!qp || qp->type == EMU_QPT_UD || !qp->peer || qp->peer->host != src->host) {
 		dev->counters.rx_unknown_qp++;
 		return;
 	}

@@ -34,7 +34,7 @@ struct emu_dev {
 	void *host;
 	uint64_t now; /* ns, of the last emu_tick */
 
-	uint32_t pds, cqs, qps; /* how many exist */
+	uint32_t pds, cqs, qps, ahs; /* how many exist */
 	struct emu_idtab mrs;
 	uint32_t mr_gen;
 	struct emu_slot slot[EMU_SLOTS_MAX];
@@ -43,6 +43,8 @@ struct emu_dev {
 	_Atomic(struct emu_qp *) rung; /* QPs rung by posters, newest first */
 	struct emu_qp_list ready; /* QPs that emu_run will serve */
 	struct emu_qp_list busy; /* QPs waiting for a peer to be writable */
+	struct emu_mcast *mcasts; /* groups some QP is attached to */
+	uint32_t nmcasts;
 	struct emu_timers timers;
 	bool overrun; /* a CQ died and its QPs do not know yet */
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ah.h"
 #include "err.h"
 #include "qp.h"
 #include "qp_state.h"
@@ -34,16 +35,7 @@ static bool port_exists(const struct emu_qp *qp, const struct emu_qp_attr *a)
 
 static bool path_usable(const struct emu_qp *qp, const struct emu_qp_attr *a)
 {
-	static const struct emu_gid none;
-	const struct emu_port *port = &qp->dev->cfg.port;
-	const struct emu_ah_attr *ah = &a->ah;
-
-	if (ah->port_num > 1)
-		return false;
-	if (!ah->is_global) /* RoCE has no LIDs (IBTA annex A17) */
-		return port->link_layer == EMU_LINK_INFINIBAND;
-	return ah->sgid_index < port->gid_tbl_len &&
-	       memcmp(&port->gid[ah->sgid_index], &none, sizeof(none)) != 0;
+	return emu_ah_path_usable(qp->dev, &a->ah);
 }
 
 static bool mtu_fits(const struct emu_qp *qp, const struct emu_qp_attr *a)
@@ -172,7 +164,8 @@ static int make_resources(struct emu_qp *qp, const struct emu_qp_attr *attr, uin
 
 static void enter_rtr(struct emu_qp *qp)
 {
-	qp->mtu = 128u << qp->attr.path_mtu;
+	qp->mtu = 128u << (qp->type == EMU_QPT_UD ? qp->dev->cfg.port.active_mtu :
+						    qp->attr.path_mtu);
 	qp->resp.epsn = qp->attr.rq_psn &= 0xffffff;
 }
 

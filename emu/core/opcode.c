@@ -16,7 +16,7 @@ static const struct emu_opcode opcodes[] = {
 #define OPCODES (sizeof(opcodes) / sizeof(opcodes[0]))
 
 /* In the order in which they follow the BTH (IBTA 5.2). */
-static const uint8_t hdr_len[] = { 16, 28, 4, 8, 4, 4 };
+static const uint8_t hdr_len[] = { 16, 28, 4, 8, 4, 4, 8, 40 };
 
 const struct emu_opcode *emu_opcode(uint8_t code)
 {

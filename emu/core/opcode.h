@@ -17,6 +17,8 @@ enum emu_hdr {
 	EMU_HDR_ATOMIC_ACK = 1 << 3,
 	EMU_HDR_IMM = 1 << 4,
 	EMU_HDR_IETH = 1 << 5,
+	EMU_HDR_DETH = 1 << 6,
+	EMU_HDR_GRH = 1 << 7, /* travels in front of the BTH on a physical link, last here */
 };
 
 enum emu_pkt_class {
@@ -28,6 +30,7 @@ enum emu_pkt_class {
 	EMU_CLASS_READ_RESP,
 	EMU_CLASS_ATOMIC_ACK,
 	EMU_CLASS_ACK,
+	EMU_CLASS_DATAGRAM,
 };
 
 /* FIRST and LAST as bits: ONLY is both, MIDDLE neither. */
@@ -62,7 +65,7 @@ uint32_t emu_opcode_hdr_len(const struct emu_opcode *op);
 
 static inline bool emu_opcode_is_response(const struct emu_opcode *op)
 {
-	return op->cls >= EMU_CLASS_READ_RESP;
+	return op->cls >= EMU_CLASS_READ_RESP && op->cls <= EMU_CLASS_ACK;
 }
 
 #endif

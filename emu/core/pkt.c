@@ -8,6 +8,7 @@
 #define DEFAULT_PKEY 0xffffu
 #define SOLICITED_BIT 0x80
 #define ACK_REQ_BIT 0x80
+#define NEXT_HEADER_IBA 0x1b
 #define PAYLOAD_MAX (1u << 31)
 
 static uint8_t *put(uint8_t *p, uint64_t v, int bytes)
@@ -24,6 +25,29 @@ static uint64_t get(const uint8_t **p, int bytes)
 	for (int i = 0; i < bytes; i++)
 		v = v << 8 | *(*p)++;
 	return v;
+}
+
+/* IBTA 8.3; the payload length is the frame's, the next header always IBA's. */
+static uint8_t *put_grh(uint8_t *p, const struct emu_grh *grh)
+{
+	p = put(p, 6u << 28 | (uint32_t)grh->traffic_class << 20 | (grh->flow_label & 0xfffff), 4);
+	p = put(p, NEXT_HEADER_IBA, 3);
+	*p++ = grh->hop_limit;
+	memcpy(p, &grh->sgid, sizeof(grh->sgid));
+	memcpy(p + sizeof(grh->sgid), &grh->dgid, sizeof(grh->dgid));
+	return p + 2 * sizeof(struct emu_gid);
+}
+
+static void get_grh(const uint8_t *p, struct emu_grh *grh)
+{
+	uint32_t word = (uint32_t)get(&p, 4);
+
+	grh->traffic_class = (uint8_t)(word >> 20);
+	grh->flow_label = word & 0xfffff;
+	p += 3;
+	grh->hop_limit = *p++;
+	memcpy(&grh->sgid, p, sizeof(grh->sgid));
+	memcpy(&grh->dgid, p + sizeof(grh->sgid), sizeof(grh->dgid));
 }
 
 uint32_t emu_pkt_pack(const struct emu_pkt *pkt, uint8_t *dst)
@@ -60,6 +84,12 @@ uint32_t emu_pkt_pack(const struct emu_pkt *pkt, uint8_t *dst)
 	}
 	if (hdrs & EMU_HDR_IETH)
 		p = put(p, pkt->imm, 4);
+	if (hdrs & EMU_HDR_DETH) {
+		p = put(p, pkt->qkey, 4);
+		p = put(p, pkt->src_qpn, 4);
+	}
+	if (hdrs & EMU_HDR_GRH)
+		p = put_grh(p, &pkt->grh);
 	return (uint32_t)(p - dst);
 }
 
@@ -90,6 +120,12 @@ static void parse_extended(const uint8_t *p, struct emu_pkt *pkt)
 	}
 	if (hdrs & EMU_HDR_IETH)
 		pkt->imm = (uint32_t)get(&p, 4);
+	if (hdrs & EMU_HDR_DETH) {
+		pkt->qkey = (uint32_t)get(&p, 4);
+		pkt->src_qpn = (uint32_t)get(&p, 4) & EMU_PSN_MASK;
+	}
+	if (hdrs & EMU_HDR_GRH)
+		get_grh(p, &pkt->grh);
 }
 
 bool emu_pkt_parse(const void *frame, size_t len, struct emu_pkt *pkt)

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include <emu/types.h>
+
 #include "opcode.h"
 
 /* AETH syndromes (IBTA 9.7.5.2.1, table 44) */
@@ -36,6 +38,12 @@ struct emu_pkt {
 	uint8_t syndrome; /* AETH */
 	uint32_t msn;
 	uint64_t orig; /* AtomicAckETH */
+	uint32_t qkey, src_qpn; /* DETH */
+	struct emu_grh {
+		uint8_t traffic_class, hop_limit;
+		uint32_t flow_label;
+		struct emu_gid sgid, dgid;
+	} grh;
 	uint32_t imm; /* ImmDt as it travels (network order), or the rkey of an IETH */
 	const uint8_t *payload;
 	uint32_t payload_len;

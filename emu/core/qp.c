@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ah.h"
 #include "comp.h"
 #include "err.h"
+#include "mcast.h"
 #include "req.h"
 #include "resp.h"
+#include "ud.h"
 
 static bool caps_within(const struct emu_qp_cap *cap, const struct emu_limits *l)
 {
@@ -70,7 +73,7 @@ int emu_qp_create(struct emu_pd *pd, const struct emu_qp_init *init, struct emu_
 	struct emu_qp *qp;
 	int ret = -EMU_ENOMEM;
 
-	if (init->type != EMU_QPT_RC)
+	if (init->type != EMU_QPT_RC && init->type != EMU_QPT_UD)
 		return -EMU_EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq || !caps_within(&init->cap, &dev->cfg.limits))
 		return -EMU_EINVAL;
@@ -99,11 +102,21 @@ free_qp:
 	return ret;
 }
 
+static void release_ahs(struct emu_qp *qp)
+{
+	uint32_t head = emu_wq_head(&qp->sq);
+
+	for (uint32_t i = qp->req.una; i != head; i++)
+		if (emu_qp_wqe(qp, i)->ah)
+			emu_ah_release(emu_qp_wqe(qp, i)->ah);
+}
+
 /* Nothing is outstanding any more; completions in the CQs stay. */
 static void drop_work(struct emu_qp *qp)
 {
 	emu_dev_unlist(qp->dev, qp);
 	emu_timer_stop(&qp->dev->timers, &qp->timer);
+	release_ahs(qp);
 	emu_cq_forget(qp->send_cq, &qp->sq.freed);
 	emu_cq_forget(qp->recv_cq, &qp->rq.freed);
 	free(qp->resp.res);
@@ -127,6 +140,7 @@ void emu_qp_destroy(struct emu_qp *qp)
 {
 	struct emu_dev *dev = qp->dev;
 
+	emu_mcast_leave_all(qp);
 	drop_work(qp);
 	emu_dev_qpn_put(dev, qp->qpn);
 	emu_wq_fini(&qp->sq);
@@ -166,6 +180,8 @@ bool emu_qp_run(struct emu_qp *qp)
 		emu_qp_flush(qp);
 		return false;
 	}
+	if (qp->type == EMU_QPT_UD)
+		return emu_ud_run(qp);
 	/* Answers first: the peer waits for them, and they bound its work. */
 	more = emu_resp_run(qp);
 	if (qp->list || emu_qp_state(qp) == EMU_QPS_ERR)
@@ -190,6 +206,8 @@ void emu_qp_complete_send(struct emu_qp *qp, enum emu_wc_status status, uint32_t
 		.slot_end = ++qp->req.una,
 	};
 
+	if (wqe->ah)
+		emu_ah_release(wqe->ah);
 	if (status == EMU_WC_SUCCESS) {
 		if (!(wqe->flags & EMU_SEND_SIGNALED))
 			return;
@@ -215,6 +233,12 @@ void emu_qp_complete_recv(struct emu_qp *qp, const struct emu_wc *wc, bool solic
 
 /* ---- error --------------------------------------------------------------- */
 
+void emu_qp_flush_send(struct emu_qp *qp)
+{
+	while (qp->req.una != emu_wq_head(&qp->sq))
+		emu_qp_complete_send(qp, EMU_WC_WR_FLUSH_ERR, EMU_VENDOR_FLUSH_SEND);
+}
+
 void emu_qp_flush(struct emu_qp *qp)
 {
 	const struct emu_wc flushed = {
@@ -222,8 +246,7 @@ void emu_qp_flush(struct emu_qp *qp)
 		.vendor_err = EMU_VENDOR_FLUSH_RECV,
 	};
 
-	while (qp->req.una != emu_wq_head(&qp->sq))
-		emu_qp_complete_send(qp, EMU_WC_WR_FLUSH_ERR, EMU_VENDOR_FLUSH_SEND);
+	emu_qp_flush_send(qp);
 	while (qp->resp.next != emu_wq_head(&qp->rq))
 		emu_qp_complete_recv(qp, &flushed, false);
 }

@@ -88,7 +88,10 @@ struct emu_qp {
 	struct emu_qp_attr attr; /* as set; state and PSNs live elsewhere */
 	struct emu_qp_cap cap;
 	uint32_t mtu; /* bytes */
-	struct wire_peer *peer; /* from RTR on */
+	struct wire_peer *peer; /* RC: from RTR on; UD: of the last destination */
+	struct emu_gid ud_dgid; /* UD: the last destination */
+	uint32_t ud_slot;
+	uint32_t mcasts; /* UD: groups attached */
 	struct emu_wq sq, rq;
 	struct emu_req req;
 	struct emu_resp resp;
@@ -115,6 +118,8 @@ void emu_qp_error(struct emu_qp *qp);
 void emu_qp_error_event(struct emu_qp *qp, enum emu_event_type event);
 /* In ERR: flush what is posted. */
 void emu_qp_flush(struct emu_qp *qp);
+/* The send queue's half of it, for SQE. */
+void emu_qp_flush_send(struct emu_qp *qp);
 /* To the state after creation; drops the peer. */
 void emu_qp_reset(struct emu_qp *qp);
 /* Complete the SQ's WQE at una with this status, and step over it. */

@@ -15,12 +15,6 @@ enum step {
 	STEP_IDLE, /* nothing to send, or waiting for an answer or a timer */
 };
 
-static const enum emu_fault fault_of_verdict[] = {
-	[EMU_MR_KEY] = EMU_FAULT_LOCAL_KEY,
-	[EMU_MR_RIGHT] = EMU_FAULT_LOCAL_RIGHT,
-	[EMU_MR_RANGE] = EMU_FAULT_LOCAL_RANGE,
-};
-
 static struct emu_sgl wqe_sgl(const struct emu_qp *qp, const struct emu_wqe *wqe)
 {
 	return (struct emu_sgl){ qp->pd, wqe->sge, wqe->num_sge };
@@ -54,7 +48,7 @@ static enum emu_fault check_local(const struct emu_qp *qp, const struct emu_wqe 
 		return EMU_FAULT_LOCAL_LENGTH;
 	if (wqe->flags & EMU_SEND_INLINE)
 		return EMU_PASS;
-	return fault_of_verdict[emu_sgl_check(&sgl, access)];
+	return emu_fault_of_verdict(emu_sgl_check(&sgl, access));
 }
 
 /* IBTA 10.8.3.3: fence, read/atomic depth; and our PSN window. */
@@ -117,11 +111,8 @@ static enum emu_fault add_payload(const struct emu_qp *qp, const struct emu_wqe 
 	if (!len)
 		return EMU_PASS;
 	if (!(wqe->flags & EMU_SEND_INLINE))
-		return fault_of_verdict[emu_sgl_to_tx(&sgl, off, len, tx)];
-	tx->iov[0] = (struct emu_iov){ (void *)(uintptr_t)(wqe->sge[0].addr + off), len };
-	tx->mr[0] = NULL;
-	tx->niov = 1;
-	tx->payload = len;
+		return emu_fault_of_verdict(emu_sgl_to_tx(&sgl, off, len, tx));
+	emu_inline_to_tx(wqe, off, len, tx);
 	return EMU_PASS;
 }
 
@@ -246,11 +237,11 @@ static enum step step(struct emu_qp *qp)
 }
 
 /* IBTA 10.3.1.5: what was begun is finished, the rest is held. */
-static void report_drained(struct emu_qp *qp)
+void emu_req_report_drained(struct emu_qp *qp)
 {
 	struct emu_req *req = &qp->req;
 
-	if (!req->draining || req->una != req->next || req->off)
+	if (emu_qp_state(qp) != EMU_QPS_SQD || !req->draining || req->una != req->next || req->off)
 		return;
 	req->draining = false;
 	qp->dev->env->async_event(qp->dev->host, EMU_EVENT_SQ_DRAINED, qp->user);
@@ -265,8 +256,7 @@ bool emu_req_run(struct emu_qp *qp)
 		return false;
 	while (i < FRAMES_PER_RUN && step(qp) == STEP_SENT)
 		i++;
-	if (emu_qp_state(qp) == EMU_QPS_SQD)
-		report_drained(qp);
+	emu_req_report_drained(qp);
 	return i == FRAMES_PER_RUN;
 }
 

@@ -27,6 +27,18 @@ enum emu_mr_verdict emu_sgl_check(const struct emu_sgl *sgl, uint32_t access)
 	return EMU_MR_OK;
 }
 
+enum emu_fault emu_fault_of_verdict(enum emu_mr_verdict verdict)
+{
+	static const enum emu_fault fault[] = {
+		[EMU_MR_OK] = EMU_PASS,
+		[EMU_MR_KEY] = EMU_FAULT_LOCAL_KEY,
+		[EMU_MR_RIGHT] = EMU_FAULT_LOCAL_RIGHT,
+		[EMU_MR_RANGE] = EMU_FAULT_LOCAL_RANGE,
+	};
+
+	return fault[verdict];
+}
+
 /* The next piece of [off, off + len): its SGE's part, as an access to check. */
 struct piece {
 	uint32_t i; /* SGE to look at next */

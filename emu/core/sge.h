@@ -19,6 +19,8 @@ struct emu_sgl {
 uint64_t emu_sgl_length(const struct emu_sgl *sgl);
 /* Are all SGEs valid for this access? Zero-length SGEs are not looked at. */
 enum emu_mr_verdict emu_sgl_check(const struct emu_sgl *sgl, uint32_t access);
+/* What a local verdict means for the work request. */
+enum emu_fault emu_fault_of_verdict(enum emu_mr_verdict verdict);
 /* Append the pieces of [off, off + len) to tx. len lies within the list. */
 enum emu_mr_verdict emu_sgl_to_tx(const struct emu_sgl *sgl, uint64_t off, uint64_t len,
 				  struct emu_tx *tx);

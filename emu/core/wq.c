@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ah.h"
 #include "err.h"
 #include "qp.h"
 
 #define RC (1 << EMU_QPT_RC)
+#define UD (1 << EMU_QPT_UD)
 
 static const struct emu_wr_op wr_ops[EMU_WR_COUNT] = {
 #define WR(name, c, tail, wc, t, f)                                                               \
@@ -83,6 +85,8 @@ static bool postable(const struct emu_qp *qp, const struct emu_send_wr *wr,
 		return false;
 	if (!op || !(op->types & (1 << qp->type)) || wr->num_sge > qp->sq.max_sge)
 		return false;
+	if (qp->type == EMU_QPT_UD && !wr->ah)
+		return false;
 	if ((op->flags & WR_ANSWER) && qp->attr.max_rd_atomic == 0 && state != EMU_QPS_ERR)
 		return false;
 	if (!(wr->flags & EMU_SEND_INLINE))
@@ -108,6 +112,16 @@ static void take_inline(struct emu_qp *qp, struct emu_wqe *wqe, const struct emu
 	wqe->sge[0] = (struct emu_sge){ (uintptr_t)data, (uint32_t)(end - data), 0 };
 }
 
+void emu_inline_to_tx(const struct emu_wqe *wqe, uint64_t off, uint64_t len, struct emu_tx *tx)
+{
+	if (!len)
+		return;
+	tx->iov[0] = (struct emu_iov){ (void *)(uintptr_t)(wqe->sge[0].addr + off), len };
+	tx->mr[0] = NULL;
+	tx->niov = 1;
+	tx->payload = len;
+}
+
 int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr)
 {
 	struct emu_wq *sq = &qp->sq;
@@ -130,6 +144,9 @@ int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr)
 		.remote_addr = wr->remote_addr,
 		.compare_add = wr->compare_add,
 		.swap = wr->swap,
+		.ah = qp->type == EMU_QPT_UD ? wr->ah : NULL,
+		.remote_qpn = wr->remote_qpn,
+		.remote_qkey = wr->remote_qkey,
 		.length = list_length(wr->sg_list, wr->num_sge),
 		.num_sge = (uint8_t)wr->num_sge,
 	};
@@ -137,6 +154,8 @@ int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr)
 		take_inline(qp, wqe, wr);
 	else if (wr->num_sge)
 		memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wqe->sge));
+	if (wqe->ah)
+		emu_ah_hold(wqe->ah);
 	push(sq, head);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include <emu/types.h>
+#include <emu/wire.h>
 
 #include "fault.h"
 
@@ -50,6 +51,8 @@ struct emu_wqe {
 	uint32_t rkey;
 	uint64_t remote_addr;
 	uint64_t compare_add, swap;
+	struct emu_ah *ah; /* UD; held */
+	uint32_t remote_qpn, remote_qkey; /* UD */
 	uint64_t length;
 	uint32_t first_psn, npsn; /* valid once started */
 	uint8_t started; /* has PSNs */
@@ -70,6 +73,9 @@ int emu_wq_init(struct emu_wq *wq, size_t wqe_size, const struct emu_wq *want);
 void emu_wq_fini(struct emu_wq *wq);
 /* All slots free, nothing posted. Keeps posters and pollers out. */
 void emu_wq_reset(struct emu_wq *wq);
+
+/* Inline data of [off, off + len) as the one piece of tx. */
+void emu_inline_to_tx(const struct emu_wqe *wqe, uint64_t off, uint64_t len, struct emu_tx *tx);
 
 static inline void *emu_wq_slot(const struct emu_wq *wq, uint32_t index)
 {

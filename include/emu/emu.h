@@ -40,6 +40,11 @@ struct emu_env {
 	int (*touch)(const void *src, size_t len); /* readable? */
 	int (*cas64)(void *addr, uint64_t compare, uint64_t swap, uint64_t *old);
 	int (*faa64)(void *addr, uint64_t add, uint64_t *old);
+	/*
+	 * From now on (join), or no more, packets to this multicast GID shall come to
+	 * emu_input. peer_get of such a GID gives the peer that sends to all. 0, -errno.
+	 */
+	int (*mcast)(void *host, const struct emu_gid *mgid, bool join);
 	/* An armed CQ got what it was armed for. user: that of emu_cq_create. */
 	void (*cq_event)(void *host, void *cq_user);
 	/* An affiliated asynchronous event. user: that of the CQ or QP concerned. */
@@ -50,6 +55,7 @@ struct emu_env {
 struct emu_limits {
 	uint32_t max_qp, max_qp_wr, max_sge, max_inline;
 	uint32_t max_cq, max_cqe, max_mr, max_pd, max_ah;
+	uint32_t max_mcast_grp, max_mcast_qp_attach; /* groups; attachments of one QP */
 	uint32_t max_mw, max_srq, max_srq_wr, max_srq_sge;
 	uint32_t max_qp_rd_atom; /* initiator and responder depth, at most 255 */
 	uint32_t max_msg_sz; /* bytes, at most 2^31 */
@@ -139,6 +145,13 @@ void emu_mr_abort_io(struct emu_mr *mr);
 uint32_t emu_mr_lkey(const struct emu_mr *mr);
 uint32_t emu_mr_rkey(const struct emu_mr *mr);
 
+/* ---- address handles ------------------------------------------------------ */
+
+/* 0, -EINVAL (no such path), -ENOMEM (max_ah). */
+int emu_ah_create(struct emu_pd *pd, const struct emu_ah_attr *attr, struct emu_ah **out);
+/* WRs already posted with it still go out. */
+void emu_ah_destroy(struct emu_ah *ah);
+
 /* ---- completion queues -------------------------------------------------- */
 
 enum emu_arm {
@@ -195,6 +208,16 @@ void emu_qp_query(const struct emu_qp *qp, struct emu_qp_attr *attr);
 int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr);
 /* Poster. 0, -EINVAL (number of SGEs), -ENOMEM (full). */
 int emu_post_recv(struct emu_qp *qp, const struct emu_recv_wr *wr);
+/*
+ * Receive what is sent to a multicast GID. UD only; once per QP and GID.
+ * 0, -EINVAL (no UD QP, not a multicast GID, attached already / not attached),
+ * -ENOMEM, or what the host said.
+ */
+int emu_mcast_attach(struct emu_qp *qp, const struct emu_gid *mgid);
+int emu_mcast_detach(struct emu_qp *qp, const struct emu_gid *mgid);
+/* A multicast GID: ff00::/8, or a mapped IPv4 multicast address (RoCE v2). */
+bool emu_gid_is_multicast(const struct emu_gid *gid);
+
 /*
  * Poster, any thread: the QP has new work, emu_run will see to it. Follow with
  * nic_kick(), which runs it at once or wakes the thread that does.

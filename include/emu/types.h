@@ -16,6 +16,7 @@ struct emu_dev;
 struct emu_pd;
 struct emu_mr;
 struct emu_cq;
+struct emu_ah;
 struct emu_qp;
 struct emu_tx;
 struct wire_peer;
@@ -202,6 +203,9 @@ struct emu_send_wr {
 	uint32_t rkey;
 	uint64_t compare_add;
 	uint64_t swap;
+	struct emu_ah *ah; /* UD: where to */
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
 };
 
 struct emu_recv_wr {

@@ -513,8 +513,11 @@ bool sim_step(struct sim *sim, uint64_t limit)
 		if (!stopped(&sim->engine[i]) && emu_next_deadline(sim->engine[i].dev) <= next)
 			emu_run(sim->engine[i].dev);
 	}
-	if (sim_queue_time(&sim->queue) <= next) {
+	/* What arrives together is seen together, so that ACKs can be coalesced. */
+	while (sim_queue_time(&sim->queue) <= next) {
 		event = (struct event *)sim_queue_pop(&sim->queue);
+		if (event->kind == PROBE) /* answered behind the ACKs of what it asks about */
+			sim_settle(sim);
 		if (fire(event))
 			free(event);
 	}

@@ -297,19 +297,29 @@ void emu_wire_tx_done(struct emu_dev *dev, struct emu_tx *tx)
 	dev->tx_free = tx;
 }
 
+static struct wire_peer *reader_of(const struct emu_dev *dev, const struct emu_mr *mr)
+{
+	for (const struct emu_tx *tx = dev->tx_held; tx; tx = tx->next) {
+		for (uint32_t i = 0; tx->peer && i < tx->niov; i++) {
+			if (tx->mr[i] == mr)
+				return tx->peer;
+		}
+	}
+	return NULL;
+}
+
 void emu_dev_abort_io(struct emu_dev *dev, const struct emu_mr *mr)
 {
 	struct wire_peer *peer;
 
-	do {
-		peer = NULL;
-		for (struct emu_tx *tx = dev->tx_held; tx && !peer; tx = tx->next)
-			for (uint32_t i = 0; i < tx->niov; i++)
-				if (tx->mr[i] == mr)
-					peer = tx->peer;
-		if (peer)
-			peer->ops->abort(peer);
-	} while (peer);
+	while ((peer = reader_of(dev, mr))) {
+		/* Once is enough: the wire may give them back after it has returned. */
+		for (struct emu_tx *tx = dev->tx_held; tx; tx = tx->next) {
+			if (tx->peer == peer)
+				tx->peer = NULL;
+		}
+		peer->ops->abort(peer);
+	}
 }
 
 int emu_tx_copy(struct emu_dev *dev, const struct emu_tx *tx, void *dst)

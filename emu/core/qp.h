@@ -47,7 +47,9 @@ struct emu_rdres {
 	uint32_t rkey, len;
 	uint32_t sent; /* READ: bytes of the response already sent */
 	uint64_t orig; /* atomic: the result */
-	bool atomic, used, pending; /* pending: the response is not sent yet */
+	bool atomic, used;
+	bool pending; /* the response is not sent yet */
+	bool again; /* it was sent before */
 };
 
 enum emu_nak_state {

@@ -126,9 +126,20 @@ static bool takes_receive(const struct emu_pkt *pkt)
 	return pkt->op->cls == EMU_CLASS_SEND ? is_first(pkt) : (pkt->op->hdrs & EMU_HDR_IMM) != 0;
 }
 
+/*
+ * A new request takes the place of the oldest. That one must have been answered:
+ * to answer it again, as a late duplicate asked for, is of no use any more.
+ */
+static bool has_place(const struct emu_qp *qp)
+{
+	const struct emu_rdres *oldest = &qp->resp.res[qp->resp.res_next];
+
+	return qp->attr.max_dest_rd_atomic && (!oldest->pending || oldest->again);
+}
+
 static enum emu_fault check_resources(struct emu_qp *qp, struct emu_pkt *pkt)
 {
-	if (needs_answer(pkt) && qp->resp.res_pending >= qp->attr.max_dest_rd_atomic)
+	if (needs_answer(pkt) && !has_place(qp))
 		return EMU_FAULT_TOO_MANY_READS;
 	if (takes_receive(pkt) && qp->resp.next == emu_wq_head(&qp->rq))
 		return EMU_NOT_READY_NAK;

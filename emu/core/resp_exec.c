@@ -102,7 +102,7 @@ static struct emu_rdres *new_resource(struct emu_qp *qp, const struct emu_pkt *p
 	struct emu_rdres *res = &resp->res[resp->res_next];
 
 	resp->res_next = (resp->res_next + 1) % qp->attr.max_dest_rd_atomic;
-	resp->res_pending++;
+	resp->res_pending += !res->pending;
 	*res = (struct emu_rdres){
 		.first_psn = resp->epsn,
 		.npsn = npsn,
@@ -190,8 +190,10 @@ void emu_resp_replay(struct emu_qp *qp, const struct emu_pkt *pkt)
 		if (!same_request(qp, res, pkt))
 			continue;
 		res->sent = res->len - pkt->len;
-		resp->res_pending += !res->pending;
-		res->pending = true;
+		if (!res->pending) {
+			resp->res_pending++;
+			res->pending = res->again = true;
+		}
 		emu_dev_ready(qp->dev, qp);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include "flush.h"
 #include "fork.h"
 #include "guard.h"
+#include "inside.h"
 #include "nic_state.h"
 #include "progress.h"
 #include "thread.h"
@@ -80,9 +81,11 @@ static int create_device(struct nic *nic)
 static void destroy(struct nic *nic)
 {
 	if (nic->ofi)
-		wire_ofi_close(nic->ofi);
+		wire_ofi_mute(nic->ofi);
 	if (nic->dev)
 		emu_dev_destroy(nic->dev);
+	if (nic->ofi)
+		wire_ofi_close(nic->ofi);
 	wire_loop_close(nic->loop);
 	if (nic->doorbell >= 0)
 		close(nic->doorbell);
@@ -101,7 +104,9 @@ static int open_wires(struct nic *nic)
 	ret = wire_loop_open(nic->dev, &nic->loop);
 	if (ret)
 		return ret;
+	nic_inside_set(true);
 	ret = wire_ofi_open(nic->cfg, nic->dev, &nic->ofi);
+	nic_inside_set(false);
 	if (ret)
 		return ret;
 	ret = nic_add_slot(nic);
@@ -187,7 +192,7 @@ struct emu_dev *nic_lock(struct nic *nic)
 {
 	nic_enter(nic);
 	if (!atomic_load(&nic->inert))
-		emu_tick(nic->dev, nic_now());
+		nic_tick(nic);
 	return nic->dev;
 }
 

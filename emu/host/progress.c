@@ -82,6 +82,14 @@ static void unlock(struct nic *nic)
 	pthread_setcancelstate(state, &state);
 }
 
+void nic_tick(struct nic *nic)
+{
+	nic->now_ns = nic_now();
+	emu_tick(nic->dev, nic->now_ns);
+	if (nic->ofi)
+		wire_ofi_tick(nic->ofi, nic->now_ns);
+}
+
 /* Work that is left when a call ends must not wait for the next one. */
 static void settle(struct nic *nic, bool more)
 {
@@ -98,7 +106,7 @@ void nic_run_and_send(struct nic *nic)
 {
 	bool more = false;
 
-	emu_tick(nic->dev, nic_now());
+	nic_tick(nic);
 	for (int i = 0; i < PASSES_PER_CALL; i++) {
 		more = emu_run(nic->dev);
 		if (nic->ofi)
@@ -136,9 +144,8 @@ bool nic_pass(struct nic *nic)
 {
 	bool more;
 
-	nic->now_ns = nic_now();
-	emu_tick(nic->dev, nic->now_ns);
-	more = nic->ofi && wire_ofi_poll(nic->ofi, nic->now_ns);
+	nic_tick(nic);
+	more = nic->ofi && wire_ofi_poll(nic->ofi);
 	more |= wire_loop_poll(nic->loop);
 	more |= emu_run(nic->dev);
 	if (nic->ofi)

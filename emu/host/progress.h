@@ -17,6 +17,8 @@ void nic_leave(struct nic *nic);
 
 /* The rest runs under the device lock. */
 
+/* Tell core and wires what time it is. */
+void nic_tick(struct nic *nic);
 /* Take in, run, send: one bounded pass. True when there is more to do now. */
 bool nic_pass(struct nic *nic);
 /* What a caller left to do: run and send it, have the rest done soon. */

@@ -22,7 +22,7 @@ struct wire_addr {
 
 /* Loads libfabric, opens the provider. 0, -errno after a line on stderr. */
 int wire_ofi_open(const struct sv_config *cfg, struct emu_dev *dev, struct wire_ofi **out);
-/* Closes every link; peers that the core still holds become deaf. */
+/* After wire_ofi_mute and emu_dev_destroy: frees everything. */
 void wire_ofi_close(struct wire_ofi *ofi);
 /*
  * Take the port of a slot. The first slot is the one that this process shows
@@ -32,8 +32,10 @@ int wire_ofi_listen(struct wire_ofi *ofi, uint32_t slot);
 /* A reference for ops->put(). NULL: no memory. */
 struct wire_peer *wire_ofi_peer(struct wire_ofi *ofi, const struct wire_addr *addr);
 
+/* The time, before anything that follows; with every emu_tick. */
+void wire_ofi_tick(struct wire_ofi *ofi, uint64_t now_ns);
 /* Take in what arrived (bounded). True when there may be more. */
-bool wire_ofi_poll(struct wire_ofi *ofi, uint64_t now_ns);
+bool wire_ofi_poll(struct wire_ofi *ofi);
 /* Send what was batched. */
 void wire_ofi_flush(struct wire_ofi *ofi);
 /* When wire_ofi_poll must be called though no descriptor is readable; UINT64_MAX: never. */
@@ -44,7 +46,10 @@ bool wire_ofi_sending(const struct wire_ofi *ofi);
 void wire_ofi_wait_fds(const struct wire_ofi *ofi, int fds[WIRE_OFI_FDS]);
 bool wire_ofi_may_sleep(struct wire_ofi *ofi);
 
-/* From now on no call reaches libfabric: everything sent is lost (exit handlers, fork). */
+/*
+ * Close every link and listener. From now on no call reaches libfabric and
+ * everything sent is lost: for exit handlers, and before wire_ofi_close.
+ */
 void wire_ofi_mute(struct wire_ofi *ofi);
 /* In a forked child: close its copies of the sockets, so that peers see the parent's death. */
 void wire_ofi_forget(struct wire_ofi *ofi);

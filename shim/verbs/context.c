@@ -5,6 +5,7 @@
  */
 #include "context.h"
 
+#include "ah.h"
 #include "async.h"
 #include "channel.h"
 #include "cq.h"
@@ -131,6 +132,8 @@ static void release_leftovers(const struct ibv_context *context)
 		vs_cq_release(obj);
 	while ((obj = vs_registry_pop(context, VS_MR)))
 		vs_mr_release(obj);
+	while ((obj = vs_registry_pop(context, VS_AH)))
+		vs_ah_release(obj);
 	while ((obj = vs_registry_pop(context, VS_PD)))
 		vs_pd_release(obj);
 	while ((obj = vs_registry_pop(context, VS_CHANNEL)))

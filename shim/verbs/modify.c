@@ -6,42 +6,13 @@
 #include "qp.h"
 
 #include "errno.h"
+#include "path.h"
 #include "registry.h"
 
 #include <abi/emulated.h>
 
 /* ibv_query_qp refuses bits beyond these, as the kernel does. */
 #define STANDARD_MASK (((uint32_t)IBV_QP_DEST_QPN << 1) - 1)
-
-static void path_to_emu(const struct ibv_ah_attr *from, struct emu_ah_attr *to)
-{
-	memcpy(to->dgid.raw, from->grh.dgid.raw, sizeof(to->dgid.raw));
-	to->flow_label = from->grh.flow_label;
-	to->sgid_index = from->grh.sgid_index;
-	to->hop_limit = from->grh.hop_limit;
-	to->traffic_class = from->grh.traffic_class;
-	to->dlid = from->dlid;
-	to->sl = from->sl;
-	to->src_path_bits = from->src_path_bits;
-	to->static_rate = from->static_rate;
-	to->is_global = from->is_global;
-	to->port_num = from->port_num;
-}
-
-static void path_to_ibv(const struct emu_ah_attr *from, struct ibv_ah_attr *to)
-{
-	memcpy(to->grh.dgid.raw, from->dgid.raw, sizeof(to->grh.dgid.raw));
-	to->grh.flow_label = from->flow_label;
-	to->grh.sgid_index = from->sgid_index;
-	to->grh.hop_limit = from->hop_limit;
-	to->grh.traffic_class = from->traffic_class;
-	to->dlid = from->dlid;
-	to->sl = from->sl;
-	to->src_path_bits = from->src_path_bits;
-	to->static_rate = from->static_rate;
-	to->is_global = from->is_global;
-	to->port_num = from->port_num;
-}
 
 /*
  * Only what the mask names: programs leave the rest of the structure
@@ -66,9 +37,9 @@ static void attr_to_emu(const struct ibv_qp_attr *from, uint32_t mask, struct em
 		.max_inline_data = from->cap.max_inline_data,
 	};
 	if (mask & IBV_QP_AV)
-		path_to_emu(&from->ah_attr, &to->ah);
+		vs_path_to_emu(&from->ah_attr, &to->ah);
 	if (mask & IBV_QP_ALT_PATH)
-		path_to_emu(&from->alt_ah_attr, &to->alt_ah);
+		vs_path_to_emu(&from->alt_ah_attr, &to->alt_ah);
 	to->pkey_index = from->pkey_index;
 	to->alt_pkey_index = from->alt_pkey_index;
 	to->en_sqd_async_notify = from->en_sqd_async_notify;
@@ -96,8 +67,8 @@ static void attr_to_ibv(const struct emu_qp_attr *from, struct ibv_qp_attr *to)
 	to->sq_psn = from->sq_psn;
 	to->dest_qp_num = from->dest_qp_num;
 	to->qp_access_flags = from->access_flags;
-	path_to_ibv(&from->ah, &to->ah_attr);
-	path_to_ibv(&from->alt_ah, &to->alt_ah_attr);
+	vs_path_to_ibv(&from->ah, &to->ah_attr);
+	vs_path_to_ibv(&from->alt_ah, &to->alt_ah_attr);
 	to->pkey_index = from->pkey_index;
 	to->alt_pkey_index = from->alt_pkey_index;
 	to->en_sqd_async_notify = from->en_sqd_async_notify;

@@ -5,8 +5,17 @@
  */
 #include "post.h"
 
+#include "ah.h"
 #include "errno.h"
 #include "qp.h"
+
+/* wr.ud lies where wr.rdma does; the type of the QP says which it is. */
+static void read_datagram(const struct ibv_send_wr *from, struct emu_send_wr *to)
+{
+	to->ah = from->wr.ud.ah ? vs_ah(from->wr.ud.ah)->emu : NULL;
+	to->remote_qpn = from->wr.ud.remote_qpn;
+	to->remote_qkey = from->wr.ud.remote_qkey;
+}
 
 static void read_send_wr(const struct ibv_send_wr *from, struct emu_send_wr *to)
 {
@@ -43,6 +52,8 @@ int vs_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr
 		struct emu_send_wr emu;
 
 		read_send_wr(wr, &emu);
+		if (ibqp->qp_type == IBV_QPT_UD)
+			read_datagram(wr, &emu);
 		err = emu_post_send(qp->emu, &emu);
 		if (err) {
 			*bad_wr = wr;

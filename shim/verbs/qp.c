@@ -74,7 +74,7 @@ static int check_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr_ex 
 		return -EINVAL;
 	if (!nic_alive(vs_context(pd->context)->nic))
 		return -EIO;
-	if (attr->comp_mask & ~known || attr->srq || attr->qp_type == IBV_QPT_UD)
+	if (attr->comp_mask & ~known || attr->srq)
 		return -EOPNOTSUPP;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
 		return -EOPNOTSUPP;

@@ -60,6 +60,11 @@ static void fill_device(const struct vs_context *ctx, struct ibv_device_attr *at
 		.max_res_rd_atom = clip((uint64_t)limits->max_qp_rd_atom * limits->max_qp),
 		.max_qp_init_rd_atom = clip(limits->max_qp_rd_atom),
 		.atomic_cap = IBV_ATOMIC_HCA,
+		.max_mcast_grp = clip(limits->max_mcast_grp),
+		.max_mcast_qp_attach = clip(limits->max_qp),
+		.max_total_mcast_qp_attach =
+			clip((uint64_t)limits->max_mcast_qp_attach * limits->max_qp),
+		.max_ah = clip(limits->max_ah),
 		.max_pkeys = ctx->cfg->port.pkey_tbl_len,
 		.local_ca_ack_delay = ACK_DELAY,
 		.phys_port_cnt = VS_PORT,

@@ -13,6 +13,7 @@ enum vs_kind {
 	VS_CONTEXT,
 	VS_PD,
 	VS_MR,
+	VS_AH,
 	VS_CHANNEL,
 	VS_CQ,
 	VS_QP,

@@ -83,38 +83,6 @@ int vs_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 	return vs_status(-EOPNOTSUPP);
 }
 
-struct ibv_ah *vs_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
-{
-	return vs_null(-EOPNOTSUPP);
-}
-
-int vs_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
-                       struct ibv_grh *grh, struct ibv_ah_attr *attr)
-{
-	return vs_minus_one(-EOPNOTSUPP);
-}
-
-struct ibv_ah *vs_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
-                                    uint8_t port_num)
-{
-	return vs_null(-EOPNOTSUPP);
-}
-
-int vs_destroy_ah(struct ibv_ah *ah)
-{
-	return vs_status(-EOPNOTSUPP);
-}
-
-int vs_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
-{
-	return vs_status(-EOPNOTSUPP);
-}
-
-int vs_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
-{
-	return vs_status(-EOPNOTSUPP);
-}
-
 int vs_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
                                uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid)
 {

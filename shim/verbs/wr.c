@@ -7,6 +7,7 @@
  */
 #include "wr.h"
 
+#include "ah.h"
 #include "errno.h"
 
 #include <stdlib.h>
@@ -110,6 +111,16 @@ static void build_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote
 static void build_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 {
 	begin(ex, EMU_WR_LOCAL_INV)->imm_data = invalidate_rkey;
+}
+
+static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
+                        uint32_t remote_qkey)
+{
+	struct emu_send_wr *wr = current(vs_qp_of_ex(ex)->batch);
+
+	wr->ah = ah ? vs_ah(ah)->emu : NULL;
+	wr->remote_qpn = remote_qpn;
+	wr->remote_qkey = remote_qkey;
 }
 
 /* The SGEs of the request being built. NULL: no room, or the batch has failed. */
@@ -224,9 +235,17 @@ static void cancel(struct ibv_qp_ex *ex)
 	 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |                 \
 	 IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV)
 
+#define UD_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
+
 bool vs_batch_can(const struct ibv_qp_init_attr_ex *attr)
 {
-	return attr->qp_type == IBV_QPT_RC && !(attr->send_ops_flags & ~(uint64_t)RC_OPS);
+	static const uint64_t possible[] = {
+		[IBV_QPT_RC] = RC_OPS,
+		[IBV_QPT_UD] = UD_OPS,
+	};
+
+	return attr->qp_type < sizeof(possible) / sizeof(possible[0]) &&
+	       !(attr->send_ops_flags & ~possible[attr->qp_type]);
 }
 
 static void fill_builders(struct ibv_qp_ex *ex)
@@ -240,6 +259,7 @@ static void fill_builders(struct ibv_qp_ex *ex)
 	ex->wr_send = build_send;
 	ex->wr_send_imm = build_send_imm;
 	ex->wr_send_inv = build_send_inv;
+	ex->wr_set_ud_addr = set_ud_addr;
 	ex->wr_set_sge = set_sge;
 	ex->wr_set_sge_list = set_sge_list;
 	ex->wr_set_inline_data = set_inline_data;

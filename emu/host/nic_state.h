@@ -48,7 +48,7 @@ struct nic {
 	atomic_bool waits_here; /* the program blocks in nic_wait_fd, not in a poll(2) of its own */
 	atomic_uint passes; /* inline passes ever made */
 	unsigned spins; /* polls in quick succession */
-	uint64_t last_poll_ns;
+	uint64_t last_call_ns; /* end of the last pass inside a call */
 
 	/* One timer for all who sleep. */
 	int deadline_timer; /* timerfd, absolute */

@@ -18,7 +18,7 @@
 
 #define STACK_SIZE (256 * 1024)
 /* So few passes in the standby time are not spinning. */
-#define SPINNING_PASSES 8
+#define SPINNING_PASSES 32
 /* How often the thread steps back for those who wait for the device lock. */
 #define YIELDS 64
 

@@ -378,7 +378,13 @@ bool model_complete_recv(struct model_qp *qp, const struct emu_wc *wc)
 
 bool model_idle(const struct model_qp *qp)
 {
-	return !qp->sq.count && !qp->rq.count;
+	for (unsigned i = 0; i < qp->sq.count; i++) {
+		const struct model_op *op = nth(&qp->sq, i);
+
+		if (qp->sq.failed || op->signaled || op->fault)
+			return false;
+	}
+	return !qp->rq.count;
 }
 
 void model_reset(struct model_qp *qp)

@@ -57,7 +57,6 @@ struct model_queue {
 	unsigned slots; /* taken on the engine's side */
 	bool failed;    /* everything from now on is flushed */
 	bool disturbed; /* may be flushed, or time out, through no fault of its own */
-	bool after_flush;
 };
 
 struct model_qp {
@@ -83,14 +82,15 @@ bool arena_check(const struct arena *arena, size_t at, size_t len);
 void model_post(struct model_qp *qp, struct model_op *op);
 /* Bytes of receive that the next taker will find, or UINT32_MAX: none is posted. */
 uint32_t model_next_recv(const struct model_qp *taker);
-/* How many receives the peer still owes; their least length is that of waiting[i]. */
+/* How many receives qp owes to requests of its peer. */
 unsigned model_owed(const struct model_qp *qp);
 bool model_complete_send(struct model_qp *qp, const struct emu_wc *wc);
 bool model_complete_recv(struct model_qp *qp, const struct emu_wc *wc);
+/* Does nothing owe a completion? Unsignaled requests that succeeded owe none. */
 bool model_idle(const struct model_qp *qp);
 /* The QP was reset: what is outstanding ends, its targets hold what they hold. */
 void model_reset(struct model_qp *qp);
-/* Its oldest word lock, see fuzz: is any atomic of qp outstanding on that word? */
+/* Is any atomic of qp outstanding on that word? */
 bool model_uses_word(const struct model_qp *qp, const struct arena *arena, size_t at);
 
 #endif

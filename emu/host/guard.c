@@ -29,15 +29,30 @@ static __thread sigjmp_buf *volatile recovery __attribute__((tls_model("initial-
 static const int guarded_signals[] = { SIGSEGV, SIGBUS };
 static struct sigaction previous[2];
 
+/* Set while another handler looks at a fault: if it hands it back to us, nobody wants it. */
+static __thread volatile bool passing __attribute__((tls_model("initial-exec")));
+
+static bool call(int sig, siginfo_t *info, void *context, const struct sigaction *prev)
+{
+	if (prev->sa_flags & SA_SIGINFO)
+		prev->sa_sigaction(sig, info, context);
+	else if (prev->sa_handler != SIG_DFL && prev->sa_handler != SIG_IGN)
+		prev->sa_handler(sig);
+	else
+		return false;
+	return true;
+}
+
 static void pass_on(int sig, siginfo_t *info, void *context, const struct sigaction *prev)
 {
-	if (prev->sa_flags & SA_SIGINFO) {
-		prev->sa_sigaction(sig, info, context);
-		return;
-	}
-	if (prev->sa_handler != SIG_DFL && prev->sa_handler != SIG_IGN) {
-		prev->sa_handler(sig);
-		return;
+	bool called;
+
+	if (!passing) {
+		passing = true;
+		called = call(sig, info, context, prev);
+		passing = false;
+		if (called)
+			return;
 	}
 	if (prev->sa_handler == SIG_IGN && info->si_code <= 0)
 		return;
@@ -59,28 +74,39 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	pass_on(sig, info, context, &previous[sig == SIGBUS]);
 }
 
-static int install_error;
-
-static void install_once(void)
+/*
+ * A program, or its test framework, may have put its own handler in front of
+ * ours since the last call; then that one becomes the one we pass faults on to.
+ */
+static int install(unsigned i)
 {
 	/* SA_NODEFER: the jump leaves the mask as it was, so nothing has to save it. */
 	struct sigaction act = {
 		.sa_sigaction = on_fault,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART,
 	};
+	struct sigaction now;
 
+	if (sigaction(guarded_signals[i], NULL, &now))
+		return -errno;
+	if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_fault)
+		return 0;
+	previous[i] = now;
 	sigemptyset(&act.sa_mask);
-	for (int i = 0; i < 2; i++)
-		if (sigaction(guarded_signals[i], &act, &previous[i]))
-			install_error = -errno;
+	return sigaction(guarded_signals[i], &act, NULL) ? -errno : 0;
 }
 
 int guard_install(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int err;
 
-	pthread_once(&once, install_once);
-	return install_error;
+	pthread_mutex_lock(&lock);
+	err = install(0);
+	if (!err)
+		err = install(1);
+	pthread_mutex_unlock(&lock);
+	return err;
 }
 
 static inline UNCHECKED void copy_bytes(uint8_t *d, const uint8_t *s, size_t len)

@@ -59,15 +59,15 @@ void emu_wq_reset(struct emu_wq *wq)
 	atomic_store(&wq->freed, 0);
 }
 
-static bool full(struct emu_wq *wq, uint32_t head)
+static uint32_t room(struct emu_wq *wq, uint32_t head)
 {
 	/* Pollers free slots with release: their reads of the WQE are over. */
-	return head - atomic_load_explicit(&wq->freed, memory_order_acquire) >= wq->capacity;
+	return wq->capacity - (head - atomic_load_explicit(&wq->freed, memory_order_acquire));
 }
 
-static void push(struct emu_wq *wq, uint32_t head)
+static void publish(struct emu_wq *wq, uint32_t head)
 {
-	atomic_store_explicit(&wq->head, head + 1, memory_order_release);
+	atomic_store_explicit(&wq->head, head, memory_order_release);
 }
 
 static uint64_t list_length(const struct emu_sge *sge, uint32_t n)
@@ -122,21 +122,11 @@ void emu_inline_to_tx(const struct emu_wqe *wqe, uint64_t off, uint64_t len, str
 	tx->payload = len;
 }
 
-int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr)
+static void store(struct emu_qp *qp, struct emu_wqe *wqe, const struct emu_send_wr *wr)
 {
-	struct emu_wq *sq = &qp->sq;
-	uint32_t head = atomic_load_explicit(&sq->head, memory_order_relaxed);
-	const struct emu_wr_op *op = emu_wr_op(wr->opcode);
-	struct emu_wqe *wqe;
-
-	if (!postable(qp, wr, op))
-		return -EMU_EINVAL;
-	if (full(sq, head))
-		return -EMU_ENOMEM;
-	wqe = emu_wq_slot(sq, head);
 	*wqe = (struct emu_wqe){
 		.wr_id = wr->wr_id,
-		.op = op,
+		.op = emu_wr_op(wr->opcode),
 		.opcode = wr->opcode,
 		.flags = wr->flags | (qp->sq_sig_all ? EMU_SEND_SIGNALED : 0),
 		.imm = wr->imm_data,
@@ -156,8 +146,28 @@ int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr)
 		memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wqe->sge));
 	if (wqe->ah)
 		emu_ah_hold(wqe->ah);
-	push(sq, head);
+}
+
+int emu_post_send_all(struct emu_qp *qp, const struct emu_send_wr *wr, uint32_t n)
+{
+	struct emu_wq *sq = &qp->sq;
+	uint32_t head = atomic_load_explicit(&sq->head, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!postable(qp, &wr[i], emu_wr_op(wr[i].opcode)))
+			return -EMU_EINVAL;
+	}
+	if (n > room(sq, head))
+		return -EMU_ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		store(qp, emu_wq_slot(sq, head + i), &wr[i]);
+	publish(sq, head + n);
 	return 0;
+}
+
+int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr)
+{
+	return emu_post_send_all(qp, wr, 1);
 }
 
 int emu_post_recv(struct emu_qp *qp, const struct emu_recv_wr *wr)
@@ -168,13 +178,13 @@ int emu_post_recv(struct emu_qp *qp, const struct emu_recv_wr *wr)
 
 	if (wr->num_sge > rq->max_sge)
 		return -EMU_EINVAL;
-	if (full(rq, head))
+	if (!room(rq, head))
 		return -EMU_ENOMEM;
 	rqe = emu_wq_slot(rq, head);
 	rqe->wr_id = wr->wr_id;
 	rqe->num_sge = wr->num_sge;
 	if (wr->num_sge)
 		memcpy(rqe->sge, wr->sg_list, wr->num_sge * sizeof(*rqe->sge));
-	push(rq, head);
+	publish(rq, head + 1);
 	return 0;
 }

@@ -206,6 +206,8 @@ void emu_qp_query(const struct emu_qp *qp, struct emu_qp_attr *attr);
  * copied now. Follow a batch with emu_qp_ring.
  */
 int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr);
+/* Poster. The same for n of them: all are queued or none. */
+int emu_post_send_all(struct emu_qp *qp, const struct emu_send_wr *wr, uint32_t n);
 /* Poster. 0, -EINVAL (number of SGEs), -ENOMEM (full). */
 int emu_post_recv(struct emu_qp *qp, const struct emu_recv_wr *wr);
 /*

@@ -206,9 +206,7 @@ static int post_batch(struct vs_qp *qp)
 
 	if (!nic_alive(qp->nic))
 		return -EIO;
-	for (uint32_t i = 0; i < b->count && !b->err; i++)
-		b->err = emu_post_send(qp->emu, &b->wr[i]);
-	return b->err;
+	return emu_post_send_all(qp->emu, b->wr, b->count);
 }
 
 static int complete(struct ibv_qp_ex *ex)

@@ -9,6 +9,7 @@
 #include "async.h"
 #include "channel.h"
 #include "cq.h"
+#include "device.h"
 #include "errno.h"
 #include "mr.h"
 #include "pd.h"
@@ -93,11 +94,14 @@ static void fill_tables(struct vs_context *ctx, struct ibv_device *device)
 
 struct ibv_context *vs_open_device(struct ibv_device *device)
 {
-	struct vs_context *ctx = calloc(1, sizeof(*ctx));
-	int err = -ENOMEM;
+	struct vs_context *ctx;
+	int err;
 
+	if (!vs_device(device))
+		return NULL;
+	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
-		return vs_null(err);
+		return vs_null(-ENOMEM);
 	err = nic_get(&sink, &ctx->nic);
 	if (err)
 		goto err_free;

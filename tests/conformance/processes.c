@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several contexts, several threads, fork. */
+#include "fixture.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void a_context_can_be_opened_twice_and_closed(void **state)
+{
+	struct ibv_context *other = ibv_open_device(ctx->device);
+
+	assert_non_null(other);
+	assert_ptr_not_equal(other, ctx);
+	assert_ptr_equal(other->device, ctx->device);
+	assert_int_not_equal(other->async_fd, ctx->async_fd);
+	assert_int_equal(ibv_close_device(other), 0);
+}
+
+static void two_contexts_of_one_device_talk_to_each_other(void **state)
+{
+	struct ibv_context *first = ctx;
+	struct ibv_pd *first_pd = pd;
+	struct pair *p = unconnected_pair(NULL), *q;
+
+	ctx = ibv_open_device(first->device);
+	assert_non_null(ctx);
+	pd = ibv_alloc_pd(ctx);
+	assert_non_null(pd);
+	q = unconnected_pair(NULL);
+	assert_int_equal(to_init(&p->a, &p->opts), 0);
+	assert_int_equal(to_init(&q->a, &q->opts), 0);
+	assert_int_equal(to_rtr(&p->a, q->a.qp->qp_num, &p->opts), 0);
+	assert_int_equal(to_rtr(&q->a, p->a.qp->qp_num, &q->opts), 0);
+	assert_int_equal(to_rts(&p->a, &p->opts), 0);
+	p->a.peer = &q->a;
+	p->a.buf[0] = 99;
+	do_post(&p->a, 1, IBV_WR_RDMA_WRITE, 8);
+	expect_wc(p->a.scq, 1, IBV_WC_SUCCESS);
+	assert_int_equal(q->a.buf[0], 99);
+	/* The fixture frees the pairs; this context is left open for them. */
+	ctx = first;
+	pd = first_pd;
+}
+
+static void objects_of_two_contexts_do_not_mix(void **state)
+{
+	struct ibv_context *other = ibv_open_device(ctx->device);
+	struct ibv_cq *cq;
+	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC, .cap = {4, 4, 1, 1, 0}};
+
+	assert_non_null(other);
+	cq = ibv_create_cq(other, 16, NULL, NULL, 0);
+	assert_non_null(cq);
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	assert_null(ibv_create_qp(pd, &attr));
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_close_device(other), 0);
+}
+
+static void closing_a_context_takes_its_objects_along(void **state)
+{
+	struct ibv_context *other = ibv_open_device(ctx->device);
+	struct ibv_pd *other_pd;
+	struct ibv_cq *cq;
+	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC, .cap = {4, 4, 1, 1, 0}};
+	static uint8_t buf[64];
+
+	assert_non_null(other);
+	other_pd = ibv_alloc_pd(other);
+	cq = ibv_create_cq(other, 16, NULL, ibv_create_comp_channel(other), 0);
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	assert_non_null(ibv_create_qp(other_pd, &attr));
+	assert_non_null(ibv_reg_mr(other_pd, buf, sizeof(buf), 0));
+	assert_int_equal(ibv_close_device(other), 0);
+	assert_int_not_equal(ibv_close_device(other), 0);
+}
+
+#define ROUNDS 200
+
+static void *write_many(void *arg)
+{
+	struct end *e = arg;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct request r = request(e, i, IBV_WR_RDMA_WRITE, 3000);
+		struct ibv_send_wr *bad;
+		struct ibv_wc wc;
+		int n;
+
+		r.wr.sg_list = &r.sge;
+		if (ibv_post_send(e->qp, &r.wr, &bad))
+			return e;
+		while (!(n = ibv_poll_cq(e->scq, 1, &wc)))
+			;
+		if (n != 1 || wc.status || wc.wr_id != (uint64_t)i)
+			return e;
+	}
+	return NULL;
+}
+
+static void threads_use_their_own_qps_side_by_side(void **state)
+{
+	struct pair *p[2] = {connected_pair(NULL), connected_pair(NULL)};
+	pthread_t threads[4];
+	void *result;
+
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, write_many,
+		                                i % 2 ? &p[i / 2]->a : &p[i / 2]->b),
+		                 0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(pthread_join(threads[i], &result), 0);
+		assert_null(result);
+	}
+}
+
+/* In the child every verb on what it inherited fails or does nothing. */
+static int use_inherited(struct pair *p)
+{
+	struct request r = request(&p->a, 1, IBV_WR_RDMA_WRITE, 8);
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+
+	r.wr.sg_list = &r.sge;
+	if (!ibv_post_send(p->a.qp, &r.wr, &bad) || ibv_poll_cq(p->a.scq, 1, &wc) > 0)
+		return 1;
+	if (ibv_alloc_pd(ctx) || ibv_create_cq(ctx, 16, NULL, NULL, 0))
+		return 2;
+	if (ibv_destroy_qp(p->a.qp) || ibv_destroy_cq(p->a.scq) || ibv_dereg_mr(p->a.mr))
+		return 3;
+	return 0;
+}
+
+/* ... and a device it opens itself works. */
+static int use_own(struct pair *p)
+{
+	struct ibv_context *own = ibv_open_device(ctx->device);
+	struct ibv_pd *own_pd = own ? ibv_alloc_pd(own) : NULL;
+
+	if (!own_pd || ibv_dealloc_pd(own_pd))
+		return 4;
+	return ibv_close_device(own);
+}
+
+static int run_in_child(int (*work)(struct pair *p), struct pair *p)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		alarm(10);
+		_exit(work(p));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void parent_works_on_after_fork(void **state)
+{
+	struct pair *p = connected_pair(NULL);
+
+	assert_int_equal(run_in_child(use_inherited, p), 0);
+	p->a.buf[0] = 42;
+	do_post(&p->a, 1, IBV_WR_RDMA_WRITE, 8);
+	expect_wc(p->a.scq, 1, IBV_WC_SUCCESS);
+	assert_int_equal(p->b.buf[0], 42);
+}
+
+static void child_opens_a_device_of_its_own(void **state)
+{
+	struct pair *p = connected_pair(NULL);
+
+	assert_int_equal(run_in_child(use_own, p), 0);
+	do_post(&p->a, 1, IBV_WR_RDMA_WRITE, 8);
+	expect_wc(p->a.scq, 1, IBV_WC_SUCCESS);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(a_context_can_be_opened_twice_and_closed),
+		TEST(two_contexts_of_one_device_talk_to_each_other),
+		TEST(objects_of_two_contexts_do_not_mix),
+		TEST(closing_a_context_takes_its_objects_along),
+		TEST(threads_use_their_own_qps_side_by_side),
+		TEST(parent_works_on_after_fork),
+		TEST(child_opens_a_device_of_its_own),
+	};
+
+	return RUN(tests);
+}

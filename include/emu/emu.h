@@ -24,6 +24,9 @@
 
 /* ---- device ------------------------------------------------------------- */
 
+struct emu_cm_addr;
+struct emu_cm_event;
+
 /* What the core asks of whoever runs it. All called under the device lock. */
 struct emu_env {
 	/*
@@ -49,6 +52,9 @@ struct emu_env {
 	void (*cq_event)(void *host, void *cq_user);
 	/* An affiliated asynchronous event. user: that of the CQ or QP concerned. */
 	void (*async_event)(void *host, enum emu_event_type type, void *user);
+	/* Connection manager: see emu/cm.h. */
+	void (*cm_lookup)(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint32_t cookie);
+	void (*cm_event)(void *host, const struct emu_cm_event *event);
 };
 
 /* Limits of ibv_query_device(3): that many can be made, one more fails. */
@@ -72,9 +78,17 @@ struct emu_port {
 	struct emu_gid gid[EMU_GIDS]; /* an unused slot is all zero */
 };
 
+/* The CM's timers (IBTA 12.9.8); times are codes: 4.096 us x 2^code. A zero field: the default. */
+struct emu_cm_config {
+	uint8_t response_timeout; /* of the other side's CM: 20, 4.3 s */
+	uint8_t packet_life; /* of the path: 18, 1.1 s */
+	uint8_t max_retries; /* of a message: 15, so about 103 s in all */
+};
+
 struct emu_config {
 	struct emu_limits limits;
 	struct emu_port port;
+	struct emu_cm_config cm;
 	uint32_t seed; /* where keys and QP numbers start; 0 is fine */
 	bool fast_death; /* a broken link ends its QPs' retries at once */
 };
@@ -231,7 +245,8 @@ void emu_qp_ring(struct emu_qp *qp);
 #define EMU_COUNTERS(X)                                                                           \
 	X(rx_packets) X(rx_bytes) X(tx_packets) X(tx_bytes) X(rx_malformed) X(rx_unknown_qp)      \
 	X(duplicate_request) X(out_of_sequence) X(rnr_nak_sent) X(rnr_nak_retry)                  \
-	X(packet_seq_err) X(local_ack_timeout) X(retransmits) X(cq_overflow)
+	X(packet_seq_err) X(local_ack_timeout) X(retransmits) X(cq_overflow)                      \
+	X(cm_malformed) X(cm_dropped) X(cm_duplicate) X(cm_backlog_full) X(cm_timeout)
 
 struct emu_counters {
 #define EMU_COUNTER_FIELD(name) uint64_t name;

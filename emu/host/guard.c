@@ -17,6 +17,7 @@
 
 #define CHUNK 64
 #define PAGE 4096
+#define ROUNDS 100000
 
 /* The program's races on its own buffers are not ours to report, nor its freed memory. */
 #define UNCHECKED __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -26,33 +27,21 @@
 /* Read by the signal handler, hence initial-exec: no allocation at first use. */
 static __thread sigjmp_buf *volatile recovery __attribute__((tls_model("initial-exec")));
 
+/* The fault that this thread passed on last, and how often in a row. */
+static __thread void *volatile passed_addr __attribute__((tls_model("initial-exec")));
+static __thread volatile unsigned passed_on __attribute__((tls_model("initial-exec")));
+
 static const int guarded_signals[] = { SIGSEGV, SIGBUS };
 static struct sigaction previous[2];
 
-/* Set while another handler looks at a fault: if it hands it back to us, nobody wants it. */
-static __thread volatile bool passing __attribute__((tls_model("initial-exec")));
-
-static bool call(int sig, siginfo_t *info, void *context, const struct sigaction *prev)
-{
-	if (prev->sa_flags & SA_SIGINFO)
-		prev->sa_sigaction(sig, info, context);
-	else if (prev->sa_handler != SIG_DFL && prev->sa_handler != SIG_IGN)
-		prev->sa_handler(sig);
-	else
-		return false;
-	return true;
-}
-
 static void pass_on(int sig, siginfo_t *info, void *context, const struct sigaction *prev)
 {
-	bool called;
-
-	if (!passing) {
-		passing = true;
-		called = call(sig, info, context, prev);
-		passing = false;
-		if (called)
-			return;
+	if (prev->sa_handler != SIG_DFL && prev->sa_handler != SIG_IGN) {
+		if (prev->sa_flags & SA_SIGINFO)
+			prev->sa_sigaction(sig, info, context);
+		else
+			prev->sa_handler(sig);
+		return;
 	}
 	if (prev->sa_handler == SIG_IGN && info->si_code <= 0)
 		return;
@@ -64,6 +53,7 @@ static void pass_on(int sig, siginfo_t *info, void *context, const struct sigact
 
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
+	static const struct sigaction nobody = { .sa_handler = SIG_DFL };
 	sigjmp_buf *to = recovery;
 
 	/* si_code <= 0: somebody sent the signal, nothing faulted here. */
@@ -71,42 +61,48 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		recovery = NULL;
 		siglongjmp(*to, 1);
 	}
-	pass_on(sig, info, context, &previous[sig == SIGBUS]);
+	/*
+	 * A handler that was set on top of ours may pass on to us what we pass on to
+	 * it. Nobody tells that from a fault that comes again, except by its number.
+	 */
+	passed_on = info->si_addr == passed_addr ? passed_on + 1 : 0;
+	passed_addr = info->si_addr;
+	pass_on(sig, info, context, passed_on < ROUNDS ? &previous[sig == SIGBUS] : &nobody);
 }
 
-/*
- * A program, or its test framework, may have put its own handler in front of
- * ours since the last call; then that one becomes the one we pass faults on to.
- */
-static int install(unsigned i)
+static bool is_ours(const struct sigaction *act)
 {
+	return (act->sa_flags & SA_SIGINFO) && act->sa_sigaction == on_fault;
+}
+
+static int take_signal(int i)
+{
+	int sig = guarded_signals[i];
 	/* SA_NODEFER: the jump leaves the mask as it was, so nothing has to save it. */
-	struct sigaction act = {
+	struct sigaction now, act = {
 		.sa_sigaction = on_fault,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART,
 	};
-	struct sigaction now;
 
-	if (sigaction(guarded_signals[i], NULL, &now))
+	if (sigaction(sig, NULL, &now))
 		return -errno;
-	if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_fault)
+	if (is_ours(&now))
 		return 0;
 	previous[i] = now;
 	sigemptyset(&act.sa_mask);
-	return sigaction(guarded_signals[i], &act, NULL) ? -errno : 0;
+	return sigaction(sig, &act, NULL) ? -errno : 0;
 }
 
 int guard_install(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	int err;
+	int ret = 0;
 
 	pthread_mutex_lock(&lock);
-	err = install(0);
-	if (!err)
-		err = install(1);
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = take_signal(i);
 	pthread_mutex_unlock(&lock);
-	return err;
+	return ret;
 }
 
 static inline UNCHECKED void copy_bytes(uint8_t *d, const uint8_t *s, size_t len)

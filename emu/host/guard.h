@@ -16,8 +16,8 @@ int guard_cas64(void *addr, uint64_t compare, uint64_t swap, uint64_t *old);
 int guard_faa64(void *addr, uint64_t add, uint64_t *old);
 
 /*
- * Take SIGSEGV and SIGBUS, again if somebody else has taken them meanwhile; faults
- * that are not the guard's go to whoever had them. Any thread. 0, -errno.
+ * Take SIGSEGV and SIGBUS; faults that are not the guard's go to whoever had
+ * them. Again now and then: the program may have set handlers since. 0, -errno.
  */
 int guard_install(void);
 

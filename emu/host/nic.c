@@ -37,6 +37,12 @@ static void forward_async_event(void *host, enum emu_event_type type, void *user
 	nic->sink.async_event(type, user);
 }
 
+/* No wire carries packets to many. */
+static int refuse_multicast(void *host, const struct emu_gid *mgid, bool join)
+{
+	return -EOPNOTSUPP;
+}
+
 static int open_descriptors(struct nic *nic)
 {
 	nic->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -63,6 +69,7 @@ static int create_device(struct nic *nic)
 		.faa64 = guard_faa64,
 		.cq_event = forward_cq_event,
 		.async_event = forward_async_event,
+		.mcast = refuse_multicast,
 	};
 	cfg->limits = emu_default_limits;
 	cfg->port.link_layer = nic->cfg->link_layer;
@@ -190,6 +197,7 @@ bool nic_alive(const struct nic *nic)
 
 struct emu_dev *nic_lock(struct nic *nic)
 {
+	(void)guard_install();
 	nic_enter(nic);
 	if (!atomic_load(&nic->inert))
 		nic_tick(nic);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A peer that is not one of us: it speaks libfabric but sends rubbish. The link
+ * must end, nothing that is not a whole packet may reach the core, and others
+ * must not notice. It uses the wire's own way to libfabric, nothing else of it.
+ */
+#include "rig.h"
+
+#include "ofi_fabric.h"
+#include "ofi_sock.h"
+
+#include <endian.h>
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The private data that opens a link: as in ofi_cm.c, spelled again on purpose. */
+static const uint8_t good_hello[56] = { 's', 'v', 'r', 'b', 1, 0, 0, 60 };
+
+struct stranger {
+	struct ofi_fabric fabric;
+	struct fid_ep *ep;
+	bool up, down;
+};
+
+static void stranger_open(struct stranger *s)
+{
+	memset(s, 0, sizeof(*s));
+	assert_int_equal(ofi_fabric_open(&s->fabric, "tcp"), 0);
+}
+
+static void stranger_close(struct stranger *s)
+{
+	if (s->ep)
+		fi_close(&s->ep->fid);
+	ofi_fabric_close(&s->fabric);
+}
+
+static void stranger_connect(struct stranger *s, struct rig *rig, const void *hello, size_t len)
+{
+	static const struct in6_addr ip = { .s6_addr = { [10] = 0xff, 0xff, 127, 0, 0, 1 } };
+	union ofi_sockaddr addr;
+	struct fi_info info;
+
+	ofi_sockaddr_set(&addr, &ip, 0, (uint16_t)(rig->cfg_b.port_base + rig->slot_b));
+	ofi_fabric_info(&s->fabric, NULL, &addr.sa, &info);
+	assert_int_equal(fi_endpoint(s->fabric.domain, &info, &s->ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(s->ep, &s->fabric.eq->fid, 0), 0);
+	assert_int_equal(fi_ep_bind(s->ep, &s->fabric.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_enable(s->ep), 0);
+	assert_int_equal(fi_connect(s->ep, &addr, hello, len), 0);
+}
+
+static void stranger_look(struct stranger *s)
+{
+	struct fi_cq_msg_entry done[4];
+	struct fi_cq_err_entry cq_err = { 0 };
+	struct fi_eq_err_entry eq_err = { 0 };
+	uint8_t event[sizeof(struct fi_eq_cm_entry) + 256];
+	uint32_t type;
+	ssize_t n;
+
+	n = fi_eq_read(s->fabric.eq, &type, event, sizeof(event), 0);
+	if (n == -FI_EAVAIL) {
+		fi_eq_readerr(s->fabric.eq, &eq_err, 0);
+		s->down = true;
+	} else if (n > 0) {
+		s->up |= type == FI_CONNECTED;
+		s->down |= type == FI_SHUTDOWN;
+	}
+	if (fi_cq_read(s->fabric.cq, done, 4) == -FI_EAVAIL)
+		fi_cq_readerr(s->fabric.cq, &cq_err, 0);
+}
+
+/* Passes of b and of the stranger until it is connected, or turned away. */
+static void settle(struct stranger *s, struct rig *rig, const bool *what)
+{
+	for (int i = 0; i < 400 && !*what && !s->down; i++) {
+		rig_run_ms(rig, 5);
+		stranger_look(s);
+	}
+}
+
+static void send_and_expect_the_end(struct rig *rig, const void *frame, size_t len)
+{
+	struct stranger s;
+
+	stranger_open(&s);
+	stranger_connect(&s, rig, good_hello, sizeof(good_hello));
+	settle(&s, rig, &s.up);
+	assert_true(s.up);
+	assert_int_equal(fi_send(s.ep, frame, len, NULL, 0, NULL), 0);
+	settle(&s, rig, &s.down);
+	assert_true(s.down);
+	stranger_close(&s);
+}
+
+static void others_still_get_through(struct rig *rig)
+{
+	struct emu_tx tx;
+	unsigned before = rig->b.received;
+
+	fake_tx(&tx, 1, rig->memory, 100, 1);
+	assert_int_equal(rig_send(rig, &tx), WIRE_DONE);
+	assert_true(rig_until(rig, &rig->b.received, before + 1));
+}
+
+static void record_that_leaves_its_frame_ends_the_link(void **state)
+{
+	static const uint32_t lengths[] = { 0, 29, 4096, 0x7fffffff, 0x80000000, 0x80000003,
+					    0xffffffff };
+	struct rig *rig = *state;
+	uint8_t frame[32] = { 0 };
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		uint32_t word = htole32(lengths[i]);
+
+		memcpy(frame, &word, sizeof(word));
+		send_and_expect_the_end(rig, frame, sizeof(frame));
+		assert_int_equal(rig->b.received, 0);
+	}
+	others_still_get_through(rig);
+}
+
+static void good_records_before_the_bad_one_count(void **state)
+{
+	struct rig *rig = *state;
+	uint8_t frame[4 + 12 + 4 + 8] = { 12 };
+
+	frame[16] = 200;
+	send_and_expect_the_end(rig, frame, sizeof(frame));
+	assert_int_equal(rig->b.received, 1);
+	others_still_get_through(rig);
+}
+
+static void frame_shorter_than_a_record_ends_the_link(void **state)
+{
+	struct rig *rig = *state;
+
+	send_and_expect_the_end(rig, "abc", 3);
+	assert_int_equal(rig->b.received, 0);
+}
+
+static void frame_longer_than_any_ends_the_link(void **state)
+{
+	struct rig *rig = *state;
+	size_t len = rig->peer->max_payload + 4096;
+	uint8_t *frame = calloc(1, len);
+
+	assert_non_null(frame);
+	send_and_expect_the_end(rig, frame, len);
+	assert_int_equal(rig->b.received, 0);
+	others_still_get_through(rig);
+	free(frame);
+}
+
+static void unknown_control_record_ends_the_link(void **state)
+{
+	const uint8_t frame[] = { 4, 0, 0, 0x80, 99, 0, 0, 0 };
+
+	send_and_expect_the_end(*state, frame, sizeof(frame));
+}
+
+static void packets_before_the_proof_end_the_link(void **state)
+{
+	uint8_t hello[sizeof(good_hello)], frame[16] = { 12 };
+	struct rig *rig = *state;
+	struct stranger s;
+
+	strcpy(rig->cfg_b.secret, "sesame");
+	memcpy(hello, good_hello, sizeof(hello));
+	hello[5] = 1;
+	stranger_open(&s);
+	stranger_connect(&s, rig, hello, sizeof(hello));
+	settle(&s, rig, &s.up);
+	assert_true(s.up);
+	assert_int_equal(fi_send(s.ep, frame, sizeof(frame), NULL, 0, NULL), 0);
+	settle(&s, rig, &s.down);
+	assert_true(s.down);
+	assert_int_equal(rig->b.received, 0);
+	stranger_close(&s);
+}
+
+static void wrong_hello_is_turned_away(void **state)
+{
+	struct rig *rig = *state;
+	uint8_t hello[sizeof(good_hello)];
+	const struct {
+		size_t at;
+		uint8_t value;
+		size_t len;
+	} rows[] = {
+		{ 0, 'x', sizeof(hello) }, { 4, 77, sizeof(hello) }, { 5, 1, sizeof(hello) },
+		{ 6, 0xff, sizeof(hello) }, { 0, 's', sizeof(hello) - 1 }, { 0, 's', 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct stranger s;
+
+		memcpy(hello, good_hello, sizeof(hello));
+		hello[rows[i].at] = rows[i].value;
+		stranger_open(&s);
+		stranger_connect(&s, rig, hello, rows[i].len);
+		settle(&s, rig, &s.up);
+		assert_false(s.up);
+		assert_true(s.down);
+		stranger_close(&s);
+	}
+	others_still_get_through(rig);
+}
+
+/* One PONG is on its way at a time, however many are asked for and never read. */
+static void flood_of_pings_is_bounded(void **state)
+{
+	enum { PINGS = 4000 };
+	struct rig *rig = *state;
+	uint8_t *frame = calloc(PINGS, 8);
+	struct stranger s;
+
+	assert_non_null(frame);
+	for (int i = 0; i < PINGS; i++)
+		memcpy(frame + 8 * i, (const uint8_t[]){ 4, 0, 0, 0x80, 1, 0, 0, 0 }, 8);
+	stranger_open(&s);
+	stranger_connect(&s, rig, good_hello, sizeof(good_hello));
+	settle(&s, rig, &s.up);
+	assert_true(s.up);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(fi_send(s.ep, frame, PINGS * 8, NULL, 0, NULL), 0);
+		rig_run_ms(rig, 2);
+	}
+	others_still_get_through(rig);
+	stranger_close(&s);
+	free(frame);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, rig_ofi, rig_free)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(record_that_leaves_its_frame_ends_the_link),
+		CASE(good_records_before_the_bad_one_count),
+		CASE(frame_shorter_than_a_record_ends_the_link),
+		CASE(frame_longer_than_any_ends_the_link),
+		CASE(unknown_control_record_ends_the_link),
+		CASE(packets_before_the_proof_end_the_link),
+		CASE(wrong_hello_is_turned_away),
+		CASE(flood_of_pings_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

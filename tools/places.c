@@ -65,7 +65,7 @@ static void relative_pkglibdir(char *out, size_t size)
 static bool find_directory(char *dir)
 {
 	char own[PATH_MAX], relative[PATH_MAX], candidate[2 * PATH_MAX + 2];
-	const char *const below[] = { "../.libs", relative };
+	const char *const below[] = { "../shim/.libs", relative };
 
 	relative_pkglibdir(relative, sizeof(relative));
 	if (own_directory(own)) {

@@ -52,7 +52,7 @@ static void fill_table(void *handle)
 /* Ours, of any form and installation, have the engine among their dependencies. */
 static bool is_softverbs(void *handle)
 {
-	return dlsym(handle, "nic_get") != NULL;
+	return dlsym(handle, "sv_config") != NULL;
 }
 
 static void *open_real(const char *path)

@@ -25,6 +25,7 @@
 #define LEN 4096
 #define EXIT_NEVER_CONNECTED 3
 #define ROUND_SECONDS 10
+#define FIRST_STEPS_US 400000 /* start, connect and some traffic fall into it */
 
 /* 16.8 ms, three more times: about 67 ms in all. */
 static const struct rc_patience impatient = {.timeout = 12, .retry_cnt = 3};
@@ -209,7 +210,7 @@ static void wait_connected(void)
 static bool run_round(int round)
 {
 	int victim = rand() & 1, status;
-	long delay = rand() % 150000;
+	long delay = rand() % FIRST_STEPS_US;
 	bool in_traffic = round % 2;
 	double killed, took;
 	pid_t pid[2];
@@ -217,7 +218,7 @@ static bool run_round(int round)
 	start_pair(pid);
 	if (in_traffic) {
 		wait_connected();
-		delay /= 5;
+		delay /= 10;
 	}
 	sleep_us(delay);
 	kill(pid[victim], SIGKILL);

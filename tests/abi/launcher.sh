@@ -37,10 +37,19 @@ cp "$(command -v true)" "$scratch/setgid" && chgrp 1 "$scratch/setgid" 2>/dev/nu
 	chmod g+s "$scratch/setgid" && [ "$(id -g)" != 1 ] &&
 	fails "setgid" 126 'is setuid, setgid' "$softverbs" run -- "$scratch/setgid"
 
-# An installed tree that was moved, then one that is not complete.
-mkdir -p "$scratch/usr/bin" "$scratch/usr/lib/softverbs"
-cp "$softverbs" "$scratch/usr/bin/"
-fails "no libraries" 1 'libibverbs.so.1 is missing' "$scratch/usr/bin/softverbs" run -- true
+# Installed, and moved to where no linker looks; then with a library missing.
+make -s -C "$abs_top_builddir" install DESTDIR="$scratch/root" >"$scratch/install.log" 2>&1 ||
+	not_ok "make install" "$(cat "$scratch/install.log")"
+installed=$(find "$scratch/root" -name softverbs -type f)
+for form in "" --preload; do
+	# shellcheck disable=SC2086
+	says "installed elsewhere ${form:-drop-in}" '^softverbs0$' \
+		"$installed" run $form -- "$here/load_linked"
+done
+find "$scratch/root" -name libsoftverbs-sysfs.so -delete
+fails "a library is missing" 1 'libsoftverbs-sysfs.so is missing' "$installed" run -- true
+find "$scratch/root" -name 'libibverbs.so*' -delete
+fails "the drop-in is missing" 1 'libibverbs.so.1 is missing' "$installed" run -- true
 
 says "devices says the mode and why" '^mode: emulate \(SOFTVERBS_MODE says so\)' "$softverbs" devices
 says "devices names the device" '^device: softverbs0, node GUID [0-9a-f]{16}' "$softverbs" devices

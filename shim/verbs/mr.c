@@ -15,6 +15,12 @@
 
 #include <stdlib.h>
 
+/* IBV_ACCESS_ZERO_BASED: peers and SGEs name bytes by their offset. */
+static uint64_t name_of(unsigned int access, uint64_t iova)
+{
+	return access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
+}
+
 /* Flags a device may ignore when it does not know them: ibv_reg_mr(3). */
 static unsigned int known_access(unsigned int access)
 {
@@ -34,7 +40,8 @@ static int register_range(struct nic *nic, struct vs_pd *pd, struct vs_mr *mr)
 	if (mr->access & IBV_ACCESS_ON_DEMAND)
 		return -EOPNOTSUPP;
 	nic_lock(nic);
-	err = emu_mr_reg(pd->emu, addr, mr->iova, mr->mr.length, mr->access, &mr->emu);
+	err = emu_mr_reg(pd->emu, addr, mr->iova, mr->mr.length,
+	                 mr->access & ~(unsigned int)IBV_ACCESS_ZERO_BASED, &mr->emu);
 	nic_unlock(nic);
 	if (err)
 		return err;
@@ -67,7 +74,7 @@ struct ibv_mr *vs_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uin
 		return vs_null(-ENOMEM);
 	mr->mr.addr = addr;
 	mr->mr.length = length;
-	mr->iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
+	mr->iova = name_of(access, iova);
 	mr->access = known_access(access);
 	err = register_range(nic, vs_pd(pd), mr);
 	if (err)
@@ -104,28 +111,28 @@ int vs_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *addr, s
 	struct nic *nic;
 	int err;
 
-	errno = EINVAL;
-	if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED || !vs_registry_has(ibmr, VS_MR))
-		return IBV_REREG_MR_ERR_INPUT;
-	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))
-		return IBV_REREG_MR_ERR_INPUT;
-	if (!(flags & IBV_REREG_MR_CHANGE_PD))
+	if (!(flags & IBV_REREG_MR_CHANGE_PD) && vs_registry_has(ibmr, VS_MR))
 		pd = ibmr->pd;
-	if (!vs_registry_has(pd, VS_PD))
+	if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED || !vs_registry_has(ibmr, VS_MR) ||
+	    !vs_registry_has(pd, VS_PD) ||
+	    (flags & IBV_REREG_MR_CHANGE_TRANSLATION && (!addr || !length))) {
+		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
+	}
 	nic = vs_context(pd->context)->nic;
-	errno = EIO;
-	if (!nic_alive(nic))
+	if (!nic_alive(nic)) {
+		errno = EIO;
 		return IBV_REREG_MR_ERR_CMD;
+	}
 
 	new = *mr;
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		new.access = known_access(access);
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
 		new.mr.addr = addr;
 		new.mr.length = length;
-		new.iova = (uintptr_t)addr;
+		new.iova = name_of(new.access, (uintptr_t)addr);
 	}
-	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
-		new.access = known_access(access);
 	err = register_range(nic, vs_pd(pd), &new);
 	if (!err) {
 		err = nic_mr_dereg(nic, mr->emu);

@@ -64,13 +64,24 @@ static bool usable_cq(const struct ibv_cq *cq, const struct ibv_context *context
 	return vs_registry_has(cq, VS_CQ) && cq->context == context;
 }
 
-/* Which types exist at all is the core's to say; what verbs adds around them is checked here. */
+#define QP_TYPES                                                                                   \
+	(1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD | 1u << IBV_QPT_RAW_PACKET |       \
+	 1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_XRC_RECV)
+
+/* A type that verbs has, whether the device does it or not; the core says that. */
+static bool is_type(unsigned int type)
+{
+	return type == IBV_QPT_DRIVER || (type < 32 && QP_TYPES >> type & 1);
+}
+
+/* What verbs adds around the core's own checks. */
 static int check_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr_ex *attr)
 {
 	static const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 	                              IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !vs_registry_has(pd, VS_PD))
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !vs_registry_has(pd, VS_PD) ||
+	    !is_type(attr->qp_type))
 		return -EINVAL;
 	if (!nic_alive(vs_context(pd->context)->nic))
 		return -EIO;

@@ -130,6 +130,22 @@ static void iova_names_the_region_to_peers(void **state)
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 }
 
+static void zero_based_region_is_named_by_offsets(void **state)
+{
+	struct pair *p = connected_pair(NULL);
+	struct ibv_mr *mr = ibv_reg_mr(pd, p->b.buf, 4096, ALL_ACCESS | IBV_ACCESS_ZERO_BASED);
+	struct request r = request(&p->a, 1, IBV_WR_RDMA_WRITE, 64);
+
+	assert_non_null(mr);
+	p->a.buf[0] = 43;
+	r.wr.wr.rdma.remote_addr = 200;
+	r.wr.wr.rdma.rkey = mr->rkey;
+	assert_int_equal(post(&p->a, &r), 0);
+	expect_wc(p->a.scq, 1, IBV_WC_SUCCESS);
+	assert_int_equal(p->b.buf[200], 43);
+	assert_int_equal(ibv_dereg_mr(mr), 0);
+}
+
 static void rereg_changes_the_rights(void **state)
 {
 	struct pair *p = connected_pair(NULL);
@@ -242,6 +258,7 @@ int main(void)
 		TEST(bad_flags_on_bad_memory_are_invalid_first),
 		TEST(keys_differ_and_are_not_reused_at_once),
 		TEST(iova_names_the_region_to_peers),
+		TEST(zero_based_region_is_named_by_offsets),
 		TEST(rereg_changes_the_rights),
 		TEST(rereg_changes_the_range),
 		TEST(bad_rereg_leaves_the_region_as_it_was),

@@ -89,7 +89,7 @@ static void unknown_qp_type_and_missing_cq_are_refused(void **state)
 	attr.qp_type = 77;
 	errno = 0;
 	assert_null(ibv_create_qp(pd, &attr));
-	assert_true(errno == EINVAL || errno == EOPNOTSUPP);
+	assert_int_equal(errno, EINVAL);
 	attr = qp_attr(NULL);
 	errno = 0;
 	assert_null(ibv_create_qp(pd, &attr));

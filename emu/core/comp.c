@@ -105,6 +105,9 @@ static void peer_not_ready(struct emu_qp *qp, uint8_t timer_code)
 	}
 	if (req->rnr_retry != RNR_FOREVER)
 		req->rnr_retry--;
+	/* It answers: what counts the tries of a silent peer starts again. */
+	req->retry = qp->attr.retry_cnt;
+	req->probing = false;
 	emu_req_seek(qp, req->una_psn);
 	set_timer(qp, EMU_TIMER_RNR, emu_rnr_timer_ns(timer_code));
 }
@@ -115,7 +118,9 @@ static void refused(struct emu_qp *qp, uint8_t syndrome)
 
 	if (syndrome == EMU_AETH_NAK_PSN_SEQ) {
 		qp->dev->counters.packet_seq_err++;
-		retry(qp);
+		/* During an RNR wait it is an old one: all is sent again after the wait. */
+		if (qp->req.timer_use != EMU_TIMER_RNR)
+			retry(qp);
 	} else if (fault != EMU_PASS) {
 		emu_req_fail(qp, fault);
 	}

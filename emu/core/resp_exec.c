@@ -12,6 +12,10 @@ static void finish(struct emu_qp *qp, const struct emu_pkt *pkt, uint32_t npsn)
 
 	resp->epsn = emu_psn_add(resp->epsn, npsn);
 	resp->nak_state = EMU_NAK_NONE;
+	if (resp->nak_syndrome) { /* not sent yet, and what it asks for has come */
+		resp->nak_syndrome = 0;
+		resp->ack_due = true;
+	}
 	resp->msg = last ? EMU_CLASS_NONE : pkt->op->cls;
 	if (last)
 		resp->msn = emu_psn_add(resp->msn, 1);

@@ -86,6 +86,14 @@ static enum wire_sent send_read_response(struct emu_qp *qp, struct emu_rdres *re
 
 	if (sent == WIRE_BUSY)
 		return sent;
+	/*
+	 * Asked again by a late duplicate, the program may rightly have given up
+	 * the region since: no reason to end the QP.
+	 */
+	if (sent == WIRE_FAULT && res->again) {
+		response_done(qp, res);
+		return sent;
+	}
 	if (sent == WIRE_FAULT) {
 		refuse(qp, pkt.psn, fault ? fault : EMU_FAULT_MEMORY_GONE);
 		return sent;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MAX_LEN 40000u
+#define UNMATCHED_LEN 1500u     /* of a message whose receive must still find room */
 #define PATIENCE (200 * SECOND) /* virtual; no wait of a healthy run comes near */
 
 /* ---- completions --------------------------------------------------------------- */
@@ -257,6 +258,8 @@ static bool choose_places(struct fuzz *fuzz, struct pair *pair, struct end *end,
 	op->len = op->word ? 8 : choose_len(fuzz, pair);
 	if (send && op->len > bound)
 		op->len = bound;
+	if (send && bound == UINT32_MAX && op->len > UNMATCHED_LEN)
+		op->len %= UNMATCHED_LEN;
 	op->local = (struct range){&fuzz_engine(fuzz, end)->arena, 0, op->len, read || op->word};
 	if (!choose_range(fuzz, &op->local, NULL))
 		return false;
@@ -472,6 +475,7 @@ static void break_pair(struct fuzz *fuzz, struct pair *pair)
 	if (!post_fault(fuzz, pair, side))
 		return;
 	fuzz->faults++;
+	end->model.sq.silenced = fuzz->params.flavour == SIM_LOSSY;
 	end->model.rq.disturbed = true;
 	peer->model.sq.disturbed = peer->model.rq.disturbed = true;
 	emu_qp_ring(end->qp);
@@ -570,12 +574,24 @@ static void quiesce(struct fuzz *fuzz)
 	}
 }
 
+/* Half of each arena is left to the receives that requests wait for. */
+static bool crowded(const struct fuzz *fuzz)
+{
+	for (unsigned i = 0; i < ENGINES; i++) {
+		if (fuzz->engine[i].arena.locked > ARENA / 2)
+			return true;
+	}
+	return false;
+}
+
 static void act(struct fuzz *fuzz)
 {
 	struct pair *pair = &fuzz->pair[fuzz_roll(fuzz, PAIRS)];
 	unsigned side = fuzz_roll(fuzz, 2), dice = fuzz_roll(fuzz, 10000);
 
-	if (dice < 5000)
+	if (dice < 7500 && crowded(fuzz))
+		pump(fuzz, 50 * US);
+	else if (dice < 5000)
 		post_send(fuzz, pair, side);
 	else if (dice < 7500)
 		post_recv(fuzz, pair, side);

@@ -58,6 +58,7 @@ static void set_lock(const struct range *range, bool taken)
 
 	if (!arena || !range->len)
 		return;
+	arena->locked += taken ? range->len : -range->len;
 	for (size_t g = range->at / GRANULE; g <= (range->at + range->len - 1) / GRANULE; g++) {
 		if (range->write)
 			arena->writer[g] = taken;
@@ -274,14 +275,13 @@ static unsigned wc_opcode(unsigned opcode)
 static bool error_allowed(const struct model_queue *queue, const struct model_op *op,
                           uint32_t status)
 {
-	bool passive = status == EMU_WC_WR_FLUSH_ERR ||
-	               (status == EMU_WC_RETRY_EXC_ERR && op->opcode != MODEL_RECV);
-
 	if (queue->failed)
 		return status == EMU_WC_WR_FLUSH_ERR;
 	if (op->fault && status == op->fault)
 		return true;
-	return queue->disturbed && passive;
+	if (status == EMU_WC_RETRY_EXC_ERR)
+		return op->opcode != MODEL_RECV && (queue->disturbed || queue->silenced);
+	return status == EMU_WC_WR_FLUSH_ERR && queue->disturbed;
 }
 
 bool model_complete_send(struct model_qp *qp, const struct emu_wc *wc)

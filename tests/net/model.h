@@ -21,6 +21,7 @@
 struct arena {
 	uint8_t *real, *image;
 	size_t size;
+	size_t locked;     /* bytes of the locks below */
 	uint16_t *readers; /* by granule: requests that read it */
 	bool *writer;      /* by granule: a request that writes it */
 };
@@ -56,6 +57,7 @@ struct model_queue {
 	unsigned head, count;
 	unsigned slots; /* taken on the engine's side */
 	bool failed;    /* everything from now on is flushed */
+	bool silenced;  /* the peer may be in ERR, and its NAK lost: may time out */
 	bool disturbed; /* may be flushed, or time out, through no fault of its own */
 };
 

@@ -92,6 +92,51 @@ static void doubled_atomic_request_is_executed_once(void **state)
 	rig_down(rig);
 }
 
+struct capture {
+	uint8_t opcode;
+	uint8_t hdr[EMU_HDR_MAX];
+	uint32_t len;
+};
+
+static enum sim_verdict capture(void *arg, const struct sim_frame *frame)
+{
+	struct capture *captured = arg;
+
+	if (frame->src == 0 && frame->hdr[0] == captured->opcode && !captured->len) {
+		captured->len = frame->hdr_len;
+		memcpy(captured->hdr, frame->hdr, frame->hdr_len);
+	}
+	return SIM_PASS;
+}
+
+/* The program has its data and may give the region up, whatever else the network brings. */
+static void late_duplicate_of_a_read_meets_no_region(void **state)
+{
+	struct capture captured = {.opcode = PKT_READ_REQUEST};
+	struct rig *rig = rig_new(*(enum sim_flavour *)*state, 1);
+	struct emu_sge sge;
+	struct emu_send_wr wr;
+	struct emu_mr *mr;
+
+	rig_up(rig);
+	sim_set_filter(rig->sim, capture, &captured);
+	sge = rig_sge(&rig->a, 0, 5000);
+	wr = rig_wr(&rig->a, EMU_WR_RDMA_READ, 1, &sge, 0);
+	assert_int_equal(
+		emu_mr_reg(rig->b.pd, wr.remote_addr, wr.remote_addr, 5000, RIG_ALL_ACCESS, &mr),
+		0);
+	wr.rkey = emu_mr_rkey(mr);
+	rig_post(&rig->a, &wr);
+	rig_expect(&rig->a, rig->a.scq, 1, EMU_WC_SUCCESS);
+	assert_int_equal(emu_mr_dereg(mr), 0);
+	sim_inject(rig->sim, 0, 1, captured.hdr, captured.len);
+	rig_rest(rig, SECOND);
+	rig_expect_state(&rig->b, EMU_QPS_RTS);
+	rig_send(&rig->a, EMU_WR_RDMA_READ, 2, 0, 5000, 0);
+	rig_expect(&rig->a, rig->a.scq, 2, EMU_WC_SUCCESS);
+	rig_down(rig);
+}
+
 static void lost_ack_makes_no_second_message(void **state)
 {
 	struct rig_filter filter = {
@@ -105,6 +150,25 @@ static void lost_ack_makes_no_second_message(void **state)
 	rig_expect(&rig->a, rig->a.scq, 7, EMU_WC_SUCCESS);
 	rig_rest(rig, LONG);
 	rig_expect_none(&rig->b);
+	rig_down(rig);
+}
+
+/* An RNR NAK is an answer: losses between two of them are no row of silence. */
+static void long_rnr_wait_survives_losses(void **state)
+{
+	struct rig *rig = rig_new(SIM_LOSSY, 1);
+
+	rig->params.loss_ppm = 50000;
+	sim_set_params(rig->sim, &rig->params);
+	rig->a.attr.timeout = 10;
+	rig_up(rig);
+	rig_send(&rig->a, EMU_WR_SEND, 1, 0, 3000, 0);
+	sim_run_until(rig->sim, SECOND);
+	rig_expect_none(&rig->a);
+	rig->params.loss_ppm = 0;
+	sim_set_params(rig->sim, &rig->params);
+	rig_recv(&rig->b, 2, 0, 3000);
+	rig_expect(&rig->a, rig->a.scq, 1, EMU_WC_SUCCESS);
 	rig_down(rig);
 }
 
@@ -321,7 +385,9 @@ int main(void)
 		cmocka_unit_test(lost_atomic_response_is_replayed_not_executed_again),
 		cmocka_unit_test(each_of_several_lost_atomic_responses_is_replayed),
 		cmocka_unit_test(doubled_atomic_request_is_executed_once),
+		ON_BOTH_WIRES(late_duplicate_of_a_read_meets_no_region),
 		cmocka_unit_test(lost_ack_makes_no_second_message),
+		cmocka_unit_test(long_rnr_wait_survives_losses),
 		cmocka_unit_test(lost_read_response_is_read_again),
 		cmocka_unit_test(lost_packet_in_the_middle_is_sent_again_at_once),
 		cmocka_unit_test(lost_last_packet_waits_for_the_timer),

@@ -65,7 +65,7 @@ static void relative_pkglibdir(char *out, size_t size)
 static bool find_directory(char *dir)
 {
 	char own[PATH_MAX], relative[PATH_MAX], candidate[2 * PATH_MAX + 2];
-	const char *const below[] = { "../shim/.libs", relative };
+	const char *const below[] = {"../shim/.libs", relative};
 
 	relative_pkglibdir(relative, sizeof(relative));
 	if (own_directory(own)) {
@@ -109,7 +109,7 @@ static bool search_path(const char *command, char *path)
 		struct stat st;
 
 		if ((size_t)snprintf(path, PATH_MAX, "%.*s%s%s", (int)len, dir, len ? "/" : "",
-				     command) < PATH_MAX &&
+		                     command) < PATH_MAX &&
 		    !access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
 			return true;
 		dir += len;
@@ -189,7 +189,7 @@ int find_program(const char *command, char *path)
 	}
 	if (gains_privilege(path)) {
 		complain("%s is setuid, setgid or has capabilities: it takes no library of ours",
-			 path);
+		         path);
 		return EXIT_NOT_RUNNABLE;
 	}
 	switch (linkage_of(path)) {

@@ -25,7 +25,7 @@ struct additions {
 static struct additions additions_of(const struct shim *shim, const struct options *opt)
 {
 	if (opt->preload)
-		return (struct additions){ .preload = shim->preload };
+		return (struct additions){.preload = shim->preload};
 	return (struct additions){
 		.library_path = shim->dir,
 		.preload = sv_config()->sysfs ? shim->sysfs : NULL,
@@ -103,7 +103,7 @@ static int parse_options(int argc, char **argv, struct options *opt)
 
 int run_command(int argc, char **argv)
 {
-	struct options opt = { 0 };
+	struct options opt = {0};
 	struct additions add;
 	struct shim shim;
 	char path[PATH_MAX];
@@ -157,7 +157,7 @@ static int print_variables(void)
 
 int env_command(int argc, char **argv)
 {
-	struct options opt = { 0 };
+	struct options opt = {0};
 	struct additions add;
 	struct shim shim;
 	int first = parse_options(argc, argv, &opt);

@@ -17,13 +17,13 @@ static const struct command {
 	int (*main)(int argc, char **argv);
 	const char *usage, *help;
 } commands[] = {
-	{ "run", NULL, run_command, "run [--preload] [-e VAR=VALUE]... [--] COMMAND [ARG]...",
-	  "run a verbs program" },
-	{ "env", NULL, env_command, "env [--preload]", "lines for a shell to source" },
-	{ "env --help", NULL, NULL, "env --help", "all SOFTVERBS_ variables" },
-	{ "devices", NULL, devices_command, "devices", "what a program will see, and why" },
-	{ "help", "--help", help_command, "--help", "this text" },
-	{ "version", "--version", version_command, "--version", "the version" },
+	{"run", NULL, run_command, "run [--preload] [-e VAR=VALUE]... [--] COMMAND [ARG]...",
+         "run a verbs program"},
+	{"env", NULL, env_command, "env [--preload]", "lines for a shell to source"},
+	{"env --help", NULL, NULL, "env --help", "all SOFTVERBS_ variables"},
+	{"devices", NULL, devices_command, "devices", "what a program will see, and why"},
+	{"help", "--help", help_command, "--help", "this text"},
+	{"version", "--version", version_command, "--version", "the version"},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -58,7 +58,7 @@ static const struct command *find_command(const char *name)
 {
 	for (unsigned i = 0; i < COMMANDS; i++)
 		if (commands[i].main && (!strcmp(commands[i].name, name) ||
-					 (commands[i].alias && !strcmp(commands[i].alias, name))))
+		                         (commands[i].alias && !strcmp(commands[i].alias, name))))
 			return &commands[i];
 	return NULL;
 }

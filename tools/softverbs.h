@@ -15,9 +15,9 @@ enum {
 
 /* Where the shim is: of the build tree, beside this binary, or as installed. */
 struct shim {
-	char dir[PATH_MAX]; /* has the drop-in: for LD_LIBRARY_PATH */
+	char dir[PATH_MAX];     /* has the drop-in: for LD_LIBRARY_PATH */
 	char preload[PATH_MAX]; /* the interposer form */
-	char sysfs[PATH_MAX]; /* preloaded beside the drop-in */
+	char sysfs[PATH_MAX];   /* preloaded beside the drop-in */
 };
 
 /* False after a message: not there, or in a place that LD_PRELOAD cannot name. */

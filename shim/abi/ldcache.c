@@ -83,7 +83,7 @@ static bool search(const struct cache *c, const char *soname, char *out, size_t 
 bool vs_ldcache_find(const char *soname, char *path, size_t size)
 {
 	int fd = open(CACHE_FILE, O_RDONLY | O_CLOEXEC);
-	struct cache c = { 0 };
+	struct cache c = {0};
 	struct stat st;
 	bool found = false;
 

@@ -28,7 +28,7 @@ EXPORT extern bool verbs_allow_disassociate_destroy;
 typedef long forward_fn(long, long, long, long, long, long, long, long, long, long, long, long);
 
 static long no_device(long a, long b, long c, long d, long e, long f, long g, long h, long i,
-		      long j, long k, long l)
+                      long j, long k, long l)
 {
 	return EOPNOTSUPP;
 }
@@ -44,12 +44,12 @@ static forward_fn *forward[PRIVATE_COUNT] = {
 #include <abi/private.def>
 };
 
-#define PRIVATE(name)                                                                             \
-	forward_fn name;                                                                          \
-	EXPORT long name(long a, long b, long c, long d, long e, long f, long g, long h, long i,  \
-			 long j, long k, long l)                                                  \
-	{                                                                                         \
-		return forward[AT_##name](a, b, c, d, e, f, g, h, i, j, k, l);                    \
+#define PRIVATE(name)                                                                              \
+	forward_fn name;                                                                           \
+	EXPORT long name(long a, long b, long c, long d, long e, long f, long g, long h, long i,   \
+	                 long j, long k, long l)                                                   \
+	{                                                                                          \
+		return forward[AT_##name](a, b, c, d, e, f, g, h, i, j, k, l);                     \
 	}
 #include <abi/private.def>
 

@@ -43,9 +43,9 @@ static void *find_symbol(void *handle, const char *symbol, const char *version)
 
 static void fill_table(void *handle)
 {
-#define SYM(version, ret, symbol, name, params, args)                                             \
-	real_api.name = (__typeof__(real_api.name))find_symbol(handle, #symbol,                   \
-							       "IBVERBS_" #version);
+#define SYM(version, ret, symbol, name, params, args)                                              \
+	real_api.name =                                                                            \
+		(__typeof__(real_api.name))find_symbol(handle, #symbol, "IBVERBS_" #version);
 #include <abi/verbs.def>
 }
 
@@ -73,7 +73,8 @@ static void *open_in(const char *dir, size_t len)
 {
 	char path[PATH_MAX];
 
-	if (!len || (size_t)snprintf(path, sizeof(path), "%.*s/" SONAME, (int)len, dir) >= sizeof(path))
+	if (!len ||
+	    (size_t)snprintf(path, sizeof(path), "%.*s/" SONAME, (int)len, dir) >= sizeof(path))
 		return NULL;
 	return open_real(path);
 }
@@ -130,15 +131,15 @@ static void *open_in_defaults(void)
 	if (!dlinfo(self, RTLD_DI_SERINFO, info))
 		for (unsigned i = 0; i < info->dls_cnt && !handle; i++)
 			handle = open_in(info->dls_serpath[i].dls_name,
-					 strlen(info->dls_serpath[i].dls_name));
+			                 strlen(info->dls_serpath[i].dls_name));
 	free(info);
 	return handle;
 }
 
 const struct verbs_api *vs_real_api(void)
 {
-	static void *(*const ways[])(void) = { open_loaded, open_in_search_path, open_in_cache,
-					       open_in_defaults };
+	static void *(*const ways[])(void) = {open_loaded, open_in_search_path, open_in_cache,
+	                                      open_in_defaults};
 	static void *handle;
 
 	if (handle)

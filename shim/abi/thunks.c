@@ -45,10 +45,10 @@ static const struct verbs_api *choose(void)
 	return api;
 }
 
-#define SYM(version, ret, symbol, name, params, args)                                             \
-	static ret first_##name params                                                            \
-	{                                                                                         \
-		return (choose()->name)args;                                                      \
+#define SYM(version, ret, symbol, name, params, args)                                              \
+	static ret first_##name params                                                             \
+	{                                                                                          \
+		return (choose()->name)args;                                                       \
 	}
 #include <abi/verbs.def>
 
@@ -57,9 +57,9 @@ static const struct verbs_api first_api = {
 #include <abi/verbs.def>
 };
 
-#define SYM(version, ret, symbol, name, params, args)                                             \
-	EXPORT ret(symbol) params                                                                 \
-	{                                                                                         \
-		return (atomic_load_explicit(&current, memory_order_acquire)->name)args;          \
+#define SYM(version, ret, symbol, name, params, args)                                              \
+	EXPORT ret(symbol) params                                                                  \
+	{                                                                                          \
+		return (atomic_load_explicit(&current, memory_order_acquire)->name)args;           \
 	}
 #include <abi/verbs.def>

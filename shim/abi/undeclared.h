@@ -17,7 +17,7 @@ enum ibv_gid_type_sysfs {
 };
 
 int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
-		       enum ibv_gid_type_sysfs *type);
+                       enum ibv_gid_type_sysfs *type);
 int ibv_dontfork_range(void *base, size_t size);
 int ibv_dofork_range(void *base, size_t size);
 void ibv_register_driver(const char *name, void *init_func);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64),
-	       "one layout, as on 64-bit systems");
+               "one layout, as on 64-bit systems");
 
 #define MAX_OPEN 256
 
@@ -26,7 +26,7 @@ struct view_dir {
 	int fd;
 	const struct sysfs_node *dir;
 	size_t at; /* of sysfs_next */
-	long pos; /* entries returned, "." and ".." included */
+	long pos;  /* entries returned, "." and ".." included */
 	struct dirent entry;
 };
 
@@ -85,7 +85,7 @@ static DIR *start(const struct sysfs_node *node, int fd)
 }
 
 static struct dirent *fill_entry(struct dirent *entry, const struct sysfs_node *node,
-				 const char *name)
+                                 const char *name)
 {
 	static const unsigned char types[] = {
 		[SYSFS_DIR] = DT_DIR,
@@ -104,7 +104,7 @@ static struct dirent *fill_entry(struct dirent *entry, const struct sysfs_node *
 
 static struct dirent *next_entry(struct view_dir *d)
 {
-	static const char *const dots[] = { ".", ".." };
+	static const char *const dots[] = {".", ".."};
 	const struct sysfs_node *node;
 
 	if (d->pos < 2) {
@@ -223,9 +223,9 @@ static void free_list(struct dirent **list, int count)
 }
 
 static int scan_node(const struct sysfs_node *node, struct dirent ***out,
-		     int (*filter)(const struct dirent *))
+                     int (*filter)(const struct dirent *))
 {
-	struct view_dir d = { .dir = node };
+	struct view_dir d = {.dir = node};
 	struct dirent **list = NULL, *entry;
 	int count = 0;
 
@@ -252,8 +252,8 @@ static int scan_node(const struct sysfs_node *node, struct dirent ***out,
 }
 
 static int scan(const struct sysfs_node *node, struct dirent ***out,
-		int (*filter)(const struct dirent *),
-		int (*compare)(const struct dirent **, const struct dirent **))
+                int (*filter)(const struct dirent *),
+                int (*compare)(const struct dirent **, const struct dirent **))
 {
 	int count;
 
@@ -270,7 +270,7 @@ static int scan(const struct sysfs_node *node, struct dirent ***out,
 }
 
 EXPORT int scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
-		   int (*compare)(const struct dirent **, const struct dirent **))
+                   int (*compare)(const struct dirent **, const struct dirent **))
 {
 	const struct sysfs_node *node;
 
@@ -280,15 +280,14 @@ EXPORT int scandir(const char *path, struct dirent ***list, int (*filter)(const 
 }
 
 EXPORT int scandir64(const char *path, struct dirent64 ***list,
-		     int (*filter)(const struct dirent64 *),
-		     int (*compare)(const struct dirent64 **, const struct dirent64 **))
+                     int (*filter)(const struct dirent64 *),
+                     int (*compare)(const struct dirent64 **, const struct dirent64 **))
 {
 	const struct sysfs_node *node;
 
 	if (view_has(AT_FDCWD, path, &node))
-		return scan(node, (struct dirent ***)list,
-			    (int (*)(const struct dirent *))filter,
-			    (int (*)(const struct dirent **, const struct dirent **))compare);
+		return scan(node, (struct dirent ***)list, (int (*)(const struct dirent *))filter,
+		            (int (*)(const struct dirent **, const struct dirent **))compare);
 	return NEXT(scandir64)(path, list, filter, compare);
 }
 
@@ -331,8 +330,7 @@ EXPORT int glob(const char *pattern, int flags, int (*on_error)(const char *, in
 	return NEXT(glob)(pattern, flags, on_error, out);
 }
 
-EXPORT int glob64(const char *pattern, int flags, int (*on_error)(const char *, int),
-		  glob64_t *out)
+EXPORT int glob64(const char *pattern, int flags, int (*on_error)(const char *, int), glob64_t *out)
 {
 	if (is_view_pattern(pattern) && !(flags & GLOB_ALTDIRFUNC)) {
 		out->gl_opendir = glob_opendir;

@@ -21,15 +21,15 @@
  * a constructor, since other libraries' constructors come earlier; racing
  * threads find the same.
  */
-#define NEXT(fn)                                                                                  \
-	({                                                                                        \
-		static __typeof__(&fn) next_;                                                     \
-		__typeof__(&fn) found_ = __atomic_load_n(&next_, __ATOMIC_RELAXED);               \
-		if (!found_) {                                                                    \
-			found_ = (__typeof__(&fn))dlsym(RTLD_NEXT, #fn);                          \
-			__atomic_store_n(&next_, found_, __ATOMIC_RELAXED);                       \
-		}                                                                                 \
-		found_;                                                                           \
+#define NEXT(fn)                                                                                   \
+	({                                                                                         \
+		static __typeof__(&fn) next_;                                                      \
+		__typeof__(&fn) found_ = __atomic_load_n(&next_, __ATOMIC_RELAXED);                \
+		if (!found_) {                                                                     \
+			found_ = (__typeof__(&fn))dlsym(RTLD_NEXT, #fn);                           \
+			__atomic_store_n(&next_, found_, __ATOMIC_RELAXED);                        \
+		}                                                                                  \
+		found_;                                                                            \
 	})
 
 #endif

@@ -15,14 +15,14 @@ EXPORT int __openat_2(int dirfd, const char *path, int flags);
 EXPORT int __openat64_2(int dirfd, const char *path, int flags);
 
 /* The optional argument of open(2), into mode. */
-#define READ_MODE(mode, flags)                                                                    \
-	do {                                                                                      \
-		if ((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE) {                    \
-			va_list ap_;                                                              \
-			va_start(ap_, flags);                                                     \
-			(mode) = va_arg(ap_, mode_t);                                             \
-			va_end(ap_);                                                              \
-		}                                                                                 \
+#define READ_MODE(mode, flags)                                                                     \
+	do {                                                                                       \
+		if ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE) {                         \
+			va_list ap_;                                                               \
+			va_start(ap_, flags);                                                      \
+			(mode) = va_arg(ap_, mode_t);                                              \
+			va_end(ap_);                                                               \
+		}                                                                                  \
 	} while (0)
 
 EXPORT int open(const char *path, int flags, ...)

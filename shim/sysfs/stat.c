@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stat(2) family of the view; the __xstat names are those of programs built before glibc 2.33. */
+/* The stat(2) family of the view; the __xstat names are those of programs built before glibc 2.33.
+ */
 #include <sysfs/next.h>
 
 #include <sysfs/view.h>

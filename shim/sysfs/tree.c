@@ -54,7 +54,8 @@ static struct sysfs_node *add_node(enum sysfs_kind kind, const char *path)
 /* Every directory above path, down to the three roots' own parents, which are real. */
 static void add_parents(const char *path)
 {
-	const char *from = path + strlen(!strncmp(path, DEV, strlen(DEV)) ? "/dev/" : "/sys/class/");
+	const char *from =
+		path + strlen(!strncmp(path, DEV, strlen(DEV)) ? "/dev/" : "/sys/class/");
 	char dir[256];
 
 	for (const char *slash = strchr(from, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -94,8 +95,8 @@ static void add_file(const char *dir, const char *name, const char *fmt, ...)
 static void add_guid(const char *dir, const char *name, uint64_t guid)
 {
 	add_file(dir, name, "%04x:%04x:%04x:%04x\n", (unsigned)(guid >> 48),
-		 (unsigned)(guid >> 32 & 0xffff), (unsigned)(guid >> 16 & 0xffff),
-		 (unsigned)(guid & 0xffff));
+	         (unsigned)(guid >> 32 & 0xffff), (unsigned)(guid >> 16 & 0xffff),
+	         (unsigned)(guid & 0xffff));
 }
 
 /* All CPUs, as the kernel writes a mask: words of 32 bits, highest first. */
@@ -109,7 +110,7 @@ static void add_cpus(const char *dir)
 		int bits = cpus - word * 32;
 
 		at += snprintf(mask + at, sizeof(mask) - at, "%0*x%s", cpus < 32 ? 1 : 8,
-			       bits >= 32 ? 0xffffffffu : (1u << bits) - 1, word ? "," : "");
+		               bits >= 32 ? 0xffffffffu : (1u << bits) - 1, word ? "," : "");
 	}
 	add_file(dir, "local_cpus", "%s\n", mask);
 	add_file(dir, "local_cpulist", "0-%d\n", cpus - 1);
@@ -126,10 +127,11 @@ static void add_gids(const char *port, const struct sv_config *cfg)
 		const uint8_t *g = gid[i].raw;
 
 		snprintf(name, sizeof(name), "gids/%u", i);
-		add_file(port, name,
-			 "%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x\n",
-			 g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11],
-			 g[12], g[13], g[14], g[15]);
+		add_file(
+			port, name,
+			"%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x\n",
+			g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11],
+			g[12], g[13], g[14], g[15]);
 		if (i >= count)
 			continue;
 		snprintf(name, sizeof(name), "gid_attrs/types/%u", i);
@@ -175,7 +177,8 @@ static void add_hardware(const char *device, const struct sv_config *cfg)
 	add_file(dir, "subsystem_device", "0x0000\n");
 	add_file(dir, "class", "0x020000\n");
 	add_file(dir, "numa_node", "-1\n");
-	add_file(dir, "infiniband_verbs/uverbs0/dev", "%d:%d\n", SYSFS_UVERBS_MAJOR, SYSFS_UVERBS_MINOR);
+	add_file(dir, "infiniband_verbs/uverbs0/dev", "%d:%d\n", SYSFS_UVERBS_MAJOR,
+	         SYSFS_UVERBS_MINOR);
 	add_cpus(dir);
 	for (unsigned i = 0; i < count && cfg->link_layer == EMU_LINK_ETHERNET; i++) {
 		char path[512];

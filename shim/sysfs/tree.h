@@ -18,7 +18,7 @@ enum sysfs_kind {
 
 struct sysfs_node {
 	enum sysfs_kind kind;
-	unsigned number; /* from 1, for sysfs_numbered() and as inode */
+	unsigned number;  /* from 1, for sysfs_numbered() and as inode */
 	const char *path; /* absolute, no trailing slash */
 	const char *name; /* its last component */
 	const char *data;

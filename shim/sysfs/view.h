@@ -41,7 +41,7 @@ static inline bool view_has(int dirfd, const char *path, const struct sysfs_node
 		    strncmp(path, VIEW_DEV, sizeof(VIEW_DEV) - 1))
 			return false;
 	} else if (dirfd == AT_FDCWD ||
-		   !atomic_load_explicit(&view_has_directories, memory_order_relaxed)) {
+	           !atomic_load_explicit(&view_has_directories, memory_order_relaxed)) {
 		return false;
 	}
 	return view_resolve(dirfd, path, node);

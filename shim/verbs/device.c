@@ -32,9 +32,9 @@ static void describe(struct vs_device *dev, const char *name, int index)
 	snprintf(dev->ibv.name, sizeof(dev->ibv.name), "%s", name);
 	snprintf(dev->ibv.dev_name, sizeof(dev->ibv.dev_name), "uverbs%d", index);
 	snprintf(dev->ibv.dev_path, sizeof(dev->ibv.dev_path), "/sys/class/infiniband_verbs/%s",
-		 dev->ibv.dev_name);
+	         dev->ibv.dev_name);
 	snprintf(dev->ibv.ibdev_path, sizeof(dev->ibv.ibdev_path), "/sys/class/infiniband/%s",
-		 dev->ibv.name);
+	         dev->ibv.name);
 	dev->node_guid = htobe64(vs_node_guid(name));
 	dev->index = index;
 }

@@ -15,7 +15,7 @@
 #define VS_DEVICE_ROOM 4096
 
 struct vs_device {
-	struct ibv_device ibv; /* first: a program's pointer is ours */
+	struct ibv_device ibv;              /* first: a program's pointer is ours */
 	unsigned char room[VS_DEVICE_ROOM]; /* always zero */
 	__be64 node_guid;
 	int index; /* uverbs<index> */

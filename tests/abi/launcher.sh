@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # softverbs(1): what it sets and keeps, and one clear line when it can't.
+# shellcheck disable=SC2016 # expanded by the shells that are run
 set -u
 # shellcheck source=tests/abi/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -14,8 +14,8 @@ static const struct {
 	const char *what;
 	size_t got, expected;
 } rows[] = {
-#define SIZE(type, bytes) { "sizeof(" #type ")", sizeof(type), bytes },
-#define OFFSET(type, field, bytes) { #type "." #field, offsetof(type, field), bytes },
+#define SIZE(type, bytes) {"sizeof(" #type ")", sizeof(type), bytes},
+#define OFFSET(type, field, bytes) {#type "." #field, offsetof(type, field), bytes},
 #include "layout.def"
 };
 

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What the scripts of this folder share. Sourced by scripts that run with set -u.
+# shellcheck disable=SC2034 # variables for those scripts
 
 : "${abs_top_builddir:=$PWD}" "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 softverbs=$abs_top_builddir/tools/softverbs

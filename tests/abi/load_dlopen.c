@@ -11,20 +11,34 @@
 static const struct {
 	const char *name, *version;
 } wanted[] = {
-	{ "ibv_get_device_list", "IBVERBS_1.1" },   { "ibv_free_device_list", "IBVERBS_1.1" },
-	{ "ibv_get_device_name", "IBVERBS_1.1" },   { "ibv_open_device", "IBVERBS_1.1" },
-	{ "ibv_close_device", "IBVERBS_1.1" },	    { "ibv_get_async_event", "IBVERBS_1.1" },
-	{ "ibv_ack_async_event", "IBVERBS_1.1" },   { "ibv_query_device", "IBVERBS_1.1" },
-	{ "ibv_query_port", "IBVERBS_1.1" },	    { "ibv_query_gid", "IBVERBS_1.1" },
-	{ "ibv_query_qp", "IBVERBS_1.1" },	    { "ibv_alloc_pd", "IBVERBS_1.1" },
-	{ "ibv_dealloc_pd", "IBVERBS_1.1" },	    { "ibv_reg_mr", "IBVERBS_1.1" },
-	{ "ibv_reg_mr_iova2", "IBVERBS_1.8" },	    { "ibv_reg_dmabuf_mr", "IBVERBS_1.12" },
-	{ "ibv_dereg_mr", "IBVERBS_1.1" },	    { "ibv_create_comp_channel", "IBVERBS_1.0" },
-	{ "ibv_destroy_comp_channel", "IBVERBS_1.0" }, { "ibv_create_cq", "IBVERBS_1.1" },
-	{ "ibv_destroy_cq", "IBVERBS_1.1" },	    { "ibv_create_qp", "IBVERBS_1.1" },
-	{ "ibv_modify_qp", "IBVERBS_1.1" },	    { "ibv_destroy_qp", "IBVERBS_1.1" },
-	{ "ibv_fork_init", "IBVERBS_1.1" },	    { "ibv_event_type_str", "IBVERBS_1.1" },
-	{ "ibv_query_ece", "IBVERBS_1.10" },	    { "ibv_set_ece", "IBVERBS_1.10" },
+	{"ibv_get_device_list", "IBVERBS_1.1"},
+	{"ibv_free_device_list", "IBVERBS_1.1"},
+	{"ibv_get_device_name", "IBVERBS_1.1"},
+	{"ibv_open_device", "IBVERBS_1.1"},
+	{"ibv_close_device", "IBVERBS_1.1"},
+	{"ibv_get_async_event", "IBVERBS_1.1"},
+	{"ibv_ack_async_event", "IBVERBS_1.1"},
+	{"ibv_query_device", "IBVERBS_1.1"},
+	{"ibv_query_port", "IBVERBS_1.1"},
+	{"ibv_query_gid", "IBVERBS_1.1"},
+	{"ibv_query_qp", "IBVERBS_1.1"},
+	{"ibv_alloc_pd", "IBVERBS_1.1"},
+	{"ibv_dealloc_pd", "IBVERBS_1.1"},
+	{"ibv_reg_mr", "IBVERBS_1.1"},
+	{"ibv_reg_mr_iova2", "IBVERBS_1.8"},
+	{"ibv_reg_dmabuf_mr", "IBVERBS_1.12"},
+	{"ibv_dereg_mr", "IBVERBS_1.1"},
+	{"ibv_create_comp_channel", "IBVERBS_1.0"},
+	{"ibv_destroy_comp_channel", "IBVERBS_1.0"},
+	{"ibv_create_cq", "IBVERBS_1.1"},
+	{"ibv_destroy_cq", "IBVERBS_1.1"},
+	{"ibv_create_qp", "IBVERBS_1.1"},
+	{"ibv_modify_qp", "IBVERBS_1.1"},
+	{"ibv_destroy_qp", "IBVERBS_1.1"},
+	{"ibv_fork_init", "IBVERBS_1.1"},
+	{"ibv_event_type_str", "IBVERBS_1.1"},
+	{"ibv_query_ece", "IBVERBS_1.10"},
+	{"ibv_set_ece", "IBVERBS_1.10"},
 };
 
 int main(void)
@@ -47,9 +61,10 @@ int main(void)
 			return 1;
 		}
 	}
-	get_list = (struct ibv_device * *(*)(int *)) dlvsym(lib, "ibv_get_device_list", "IBVERBS_1.1");
+	get_list =
+		(struct ibv_device * *(*)(int *)) dlvsym(lib, "ibv_get_device_list", "IBVERBS_1.1");
 	get_name = (const char *(*)(struct ibv_device *))dlvsym(lib, "ibv_get_device_name",
-								"IBVERBS_1.1");
+	                                                        "IBVERBS_1.1");
 	list = get_list(&n);
 	if (!list)
 		return 1;

@@ -12,7 +12,9 @@ verbs=/sys/class/infiniband_verbs/uverbs0
 
 look_with() {
 	local form=$1
-	run=("$softverbs" run $1 --)
+	run=("$softverbs" run)
+	[ -z "$form" ] || run+=("$form")
+	run+=(--)
 	form=${form:-drop-in}
 
 	says "$form: ls" '^softverbs0$' "${run[@]}" ls $class

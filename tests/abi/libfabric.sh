@@ -38,6 +38,12 @@ for form in "" --preload; do
 	# shellcheck disable=SC2086
 	says "fi_info ${form:-drop-in}" 'provider: tcp' "$softverbs" run $form -- fi_info
 	fi_pair "$form"
+	# The engine's own libfabric looks for verbs devices too, through a copy of the drop-in.
+	if command -v ibv_devinfo >/dev/null; then
+		# shellcheck disable=SC2086
+		check "the engine starts no engine ${form:-drop-in}" "" \
+			"$(timeout 60 "$softverbs" run $form -- ibv_devinfo 2>&1 >/dev/null)"
+	fi
 	for program in "ib_write_bw --version" "ucx_info -v" "rping -h"; do
 		command -v "${program%% *}" >/dev/null || continue
 		# Whatever status it gives to a question: it was loaded and could say something.

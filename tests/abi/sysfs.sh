@@ -21,6 +21,7 @@ look_with() {
 	says "$form: ls -l" '^c.*231, 192.*uverbs0' "${run[@]}" ls -l /dev/infiniband
 	says "$form: ls -lR says nothing bad" 'link_layer' "${run[@]}" ls -lR $class
 	says "$form: cat" '^4: ACTIVE$' "${run[@]}" cat $dev/ports/1/state
+	says "$form: node_type" '^1: CA$' "${run[@]}" cat $dev/node_type
 	says "$form: children of a shell" '^Ethernet$' "${run[@]}" sh -c "read -r x <$dev/ports/1/link_layer; echo \$x"
 	says "$form: a pattern of a shell" "^$dev/node_guid" "${run[@]}" bash -c "echo $class/*/node_guid"
 	says "$form: find, by directory descriptors" "^$dev/ports/1/gids/0$" "${run[@]}" find $class -name 0

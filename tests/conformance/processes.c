@@ -62,20 +62,32 @@ static void objects_of_two_contexts_do_not_mix(void **state)
 static void closing_a_context_takes_its_objects_along(void **state)
 {
 	struct ibv_context *other = ibv_open_device(ctx->device);
-	struct ibv_pd *other_pd;
-	struct ibv_cq *cq;
 	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC, .cap = {4, 4, 1, 1, 0}};
-	static uint8_t buf[64];
+	struct options o = defaults();
+	struct end left = {0};
+	struct ibv_pd *other_pd;
+	struct pair *p;
 
+	o.timeout = 10;
+	o.retry_cnt = 2;
+	p = unconnected_pair(&o);
 	assert_non_null(other);
 	other_pd = ibv_alloc_pd(other);
-	cq = ibv_create_cq(other, 16, NULL, ibv_create_comp_channel(other), 0);
-	attr.send_cq = cq;
-	attr.recv_cq = cq;
-	assert_non_null(ibv_create_qp(other_pd, &attr));
-	assert_non_null(ibv_reg_mr(other_pd, buf, sizeof(buf), 0));
+	attr.send_cq = ibv_create_cq(other, 16, NULL, ibv_create_comp_channel(other), 0);
+	attr.recv_cq = attr.send_cq;
+	left.qp = ibv_create_qp(other_pd, &attr);
+	assert_non_null(left.qp);
+	assert_non_null(ibv_reg_mr(other_pd, p->b.buf, 64, 0));
+	assert_int_equal(to_init(&left, &o), 0);
+	assert_int_equal(to_init(&p->a, &o), 0);
+	assert_int_equal(to_rtr(&p->a, left.qp->qp_num, &o), 0);
+	assert_int_equal(to_rtr(&left, p->a.qp->qp_num, &o), 0);
+	assert_int_equal(to_rts(&p->a, &o), 0);
 	assert_int_equal(ibv_close_device(other), 0);
 	assert_int_not_equal(ibv_close_device(other), 0);
+	/* The QP that was left behind does not answer any more, with whatever verdict. */
+	do_post(&p->a, 1, IBV_WR_RDMA_WRITE, 8);
+	expect_wc(p->a.scq, 1, IBV_WC_RETRY_EXC_ERR);
 }
 
 #define ROUNDS 200

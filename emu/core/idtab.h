@@ -26,7 +26,7 @@ void emu_idtab_del(struct emu_idtab *tab, uint32_t index);
 
 static inline void *emu_idtab_get(const struct emu_idtab *tab, uint32_t index)
 {
-	return index < tab->high ? tab->obj[index] : 0;
+	return index >= tab->first && index < tab->high ? tab->obj[index] : 0;
 }
 
 #endif

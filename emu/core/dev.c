@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/door.h"
 #include "comp.h"
 #include "err.h"
 #include "qp.h"
@@ -42,7 +43,8 @@ static bool config_sane(const struct emu_config *cfg)
 	       l->max_qp_rd_atom <= UINT8_MAX && l->max_msg_sz <= 1u << 31 &&
 	       l->max_mr <= 1u << 24 && l->max_cqe <= 1u << 30 && l->max_qp_wr <= 1u << 30 &&
 	       cfg->port.gid_tbl_len <= EMU_GIDS && cfg->port.active_mtu >= 1 &&
-	       cfg->port.active_mtu <= 5;
+	       cfg->port.active_mtu <= 5 && cfg->cm.response_timeout <= 31 &&
+	       cfg->cm.packet_life <= 30 && cfg->cm.max_retries <= 15;
 }
 
 int emu_dev_create(const struct emu_config *cfg, const struct emu_env *env, void *host,
@@ -65,6 +67,11 @@ int emu_dev_create(const struct emu_config *cfg, const struct emu_env *env, void
 	dev->host = host;
 	dev->mr_gen = cfg->seed;
 	emu_idtab_init(&dev->mrs, 1, cfg->limits.max_mr + 1);
+	if (emu_cm_init(dev)) {
+		free(dev->tx);
+		free(dev);
+		return -EMU_ENOMEM;
+	}
 	*out = dev;
 	return 0;
 }
@@ -74,6 +81,7 @@ void emu_dev_destroy(struct emu_dev *dev)
 	struct emu_tx *tx;
 
 	assert(!dev->qps && !dev->cqs && !dev->pds && !dev->tx_held);
+	emu_cm_fini(dev);
 	for (uint32_t i = 0; i < dev->slots; i++)
 		emu_idtab_fini(&dev->slot[i].qps);
 	emu_idtab_fini(&dev->mrs);
@@ -105,6 +113,11 @@ static struct emu_slot *find_slot(const struct emu_dev *dev, uint32_t number)
 		if (dev->slot[i].number == number)
 			return (struct emu_slot *)&dev->slot[i];
 	return NULL;
+}
+
+bool emu_dev_has_slot(const struct emu_dev *dev, uint32_t slot)
+{
+	return find_slot(dev, slot);
 }
 
 int emu_dev_add_slot(struct emu_dev *dev, uint32_t number)
@@ -359,7 +372,8 @@ uint64_t emu_next_deadline(const struct emu_dev *dev)
 
 bool emu_pending(const struct emu_dev *dev)
 {
-	return dev->ready.first || atomic_load_explicit(&dev->rung, memory_order_acquire);
+	return dev->ready.first || emu_cm_pending(dev) ||
+	       atomic_load_explicit(&dev->rung, memory_order_acquire);
 }
 
 static void expire_timers(struct emu_dev *dev)
@@ -367,7 +381,7 @@ static void expire_timers(struct emu_dev *dev)
 	struct emu_timer *timer;
 
 	while ((timer = emu_timers_pop(&dev->timers, dev->now)))
-		emu_qp_timeout((struct emu_qp *)((char *)timer - offsetof(struct emu_qp, timer)));
+		timer->expire(timer);
 }
 
 /* IBTA 11.6.3.1: a CQ error takes its QPs along. */
@@ -391,6 +405,7 @@ bool emu_run(struct emu_dev *dev)
 	struct emu_qp *qp;
 
 	expire_timers(dev);
+	emu_cm_run(dev);
 	collect_rung(dev);
 	for (int i = 0; i < RUN_QPS && (qp = dev->ready.first); i++) {
 		unlink_qp(qp);
@@ -414,7 +429,7 @@ void emu_input(struct emu_dev *dev, struct wire_peer *src, const void *frame, si
 		return;
 	}
 	if (pkt.op->cls == EMU_CLASS_DATAGRAM) {
-		emu_ud_input(dev, &pkt);
+		emu_ud_input(dev, src, &pkt);
 		return;
 	}
 	qp = emu_dev_qp(dev, pkt.dqpn);
@@ -435,6 +450,7 @@ void emu_wire_writable(struct emu_dev *dev, struct wire_peer *peer)
 {
 	struct emu_qp *qp, *next;
 
+	emu_cm_writable(dev, peer);
 	for (qp = dev->busy.first; qp; qp = next) {
 		next = qp->next;
 		if (qp->peer == peer)
@@ -461,9 +477,11 @@ static void for_each_qp_of(struct emu_dev *dev, const struct wire_peer *peer, qp
 void emu_wire_answered(struct emu_dev *dev, struct wire_peer *peer)
 {
 	for_each_qp_of(dev, peer, emu_comp_peer_answered);
+	emu_cm_answered(dev, peer);
 }
 
 void emu_wire_gone(struct emu_dev *dev, struct wire_peer *peer)
 {
 	for_each_qp_of(dev, peer, emu_comp_peer_gone);
+	emu_cm_gone(dev, peer);
 }

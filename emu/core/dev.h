@@ -46,6 +46,8 @@ struct emu_dev {
 	struct emu_mcast *mcasts; /* groups some QP is attached to */
 	uint32_t nmcasts;
 	struct emu_timers timers;
+	uint32_t timer_users; /* timers that exist */
+	struct emu_cm *cm;
 	bool overrun; /* a CQ died and its QPs do not know yet */
 
 	struct emu_tx *tx; /* the packet that is being made */
@@ -57,6 +59,8 @@ struct emu_dev {
 
 /* The QP of this number, or NULL. */
 struct emu_qp *emu_dev_qp(const struct emu_dev *dev, uint32_t qpn);
+/* Is this one of the device's slots? */
+bool emu_dev_has_slot(const struct emu_dev *dev, uint32_t slot);
 /* The packet to fill: empty, no pieces. */
 struct emu_tx *emu_dev_tx(struct emu_dev *dev);
 /* Send dev->tx to peer; on WIRE_HELD its regions are held. */

@@ -13,5 +13,7 @@
 #define EMU_EINVAL 22
 #define EMU_ENOSPC 28
 #define EMU_EOPNOTSUPP 95
+#define EMU_EADDRINUSE 98
+#define EMU_EISCONN 106
 
 #endif

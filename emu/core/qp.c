@@ -44,9 +44,19 @@ static int number(struct emu_qp *qp)
 {
 	struct emu_dev *dev = qp->dev;
 
-	if (emu_timers_reserve(&dev->timers, dev->qps + 1))
+	int ret;
+
+	if (emu_timers_reserve(&dev->timers, dev->timer_users + 1))
 		return -EMU_ENOMEM;
-	return emu_dev_qpn_get(dev, qp, &qp->qpn);
+	ret = emu_dev_qpn_get(dev, qp, &qp->qpn);
+	if (!ret)
+		dev->timer_users++;
+	return ret;
+}
+
+static void expire(struct emu_timer *timer)
+{
+	emu_comp_timeout((struct emu_qp *)((char *)timer - offsetof(struct emu_qp, timer)));
 }
 
 static struct emu_qp *new_qp(struct emu_pd *pd, const struct emu_qp_init *init)
@@ -63,7 +73,7 @@ static struct emu_qp *new_qp(struct emu_pd *pd, const struct emu_qp_init *init)
 	qp->type = init->type;
 	qp->sq_sig_all = init->sq_sig_all;
 	qp->cap = init->cap;
-	qp->timer.deadline = EMU_NEVER;
+	emu_timer_init(&qp->timer, expire);
 	return qp;
 }
 
@@ -149,6 +159,7 @@ void emu_qp_destroy(struct emu_qp *qp)
 	qp->send_cq->refs--;
 	qp->recv_cq->refs--;
 	dev->qps--;
+	dev->timer_users--;
 	free(qp);
 }
 
@@ -187,11 +198,6 @@ bool emu_qp_run(struct emu_qp *qp)
 	if (qp->list || emu_qp_state(qp) == EMU_QPS_ERR)
 		return false;
 	return emu_req_run(qp) || more;
-}
-
-void emu_qp_timeout(struct emu_qp *qp)
-{
-	emu_comp_timeout(qp);
 }
 
 /* ---- completions --------------------------------------------------------- */

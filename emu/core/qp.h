@@ -112,8 +112,6 @@ static inline void emu_qp_set_state(struct emu_qp *qp, enum emu_qp_state state)
 
 /* Serve the QP: a bounded amount of sending. True when it has more to do. */
 bool emu_qp_run(struct emu_qp *qp);
-/* Its timer came up. */
-void emu_qp_timeout(struct emu_qp *qp);
 /* To ERR: what is outstanding completes with WR_FLUSH_ERR, in order. */
 void emu_qp_error(struct emu_qp *qp);
 /* Also tells the program why. */

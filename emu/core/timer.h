@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlines of QPs, in a heap. Moving a deadline later (every ACK does) only
+ * Deadlines, in a heap. Moving a deadline later (every ACK does) only
  * writes it down; the heap learns of it when the earlier one comes up.
  */
 #ifndef EMU_TIMER_H
@@ -14,12 +14,19 @@ struct emu_timer {
 	uint64_t deadline; /* ns, EMU_NEVER when off */
 	uint64_t key; /* at most deadline while in the heap */
 	uint32_t pos; /* 1-based place in the heap; 0: not in it */
+	void (*expire)(struct emu_timer *timer); /* it came up, and is off */
 };
 
 struct emu_timers {
 	struct emu_timer **heap; /* [1 … n] */
 	uint32_t n, room;
 };
+
+/* A timer that is off. */
+static inline void emu_timer_init(struct emu_timer *timer, void (*expire)(struct emu_timer *timer))
+{
+	*timer = (struct emu_timer){ .deadline = EMU_NEVER, .expire = expire };
+}
 
 /* Before users timers exist. 0, -ENOMEM. */
 int emu_timers_reserve(struct emu_timers *timers, uint32_t users);

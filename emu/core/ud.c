@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "ah.h"
+#include "cm/door.h"
 #include "mcast.h"
 #include "psn.h"
 #include "req.h"
 
 #define DATAGRAMS_PER_RUN 16
 #define MULTICAST_QPN 0xffffffu
+#define CM_QP 1u /* of each slot */
 /* A Q_Key with this bit in a WR means the QP's own (IBTA 10.2.5). */
 #define CONTROLLED_QKEY 0x80000000u
 #define GRH_BYTES 40
@@ -241,12 +243,22 @@ void emu_ud_deliver(struct emu_qp *qp, const struct emu_pkt *pkt)
 	emu_qp_complete_recv(qp, &wc, pkt->solicited);
 }
 
-void emu_ud_input(struct emu_dev *dev, const struct emu_pkt *pkt)
+static bool is_for_cm(const struct emu_dev *dev, uint32_t qpn)
+{
+	return (qpn & (EMU_SLOT_QPNS - 1)) == CM_QP &&
+	       emu_dev_has_slot(dev, qpn >> EMU_SLOT_SHIFT);
+}
+
+void emu_ud_input(struct emu_dev *dev, const struct wire_peer *src, const struct emu_pkt *pkt)
 {
 	struct emu_qp *qp;
 
 	if (pkt->dqpn == MULTICAST_QPN) {
 		emu_mcast_input(dev, pkt);
+		return;
+	}
+	if (is_for_cm(dev, pkt->dqpn)) {
+		emu_cm_input(dev, src, pkt);
 		return;
 	}
 	qp = emu_dev_qp(dev, pkt->dqpn);

@@ -20,58 +20,6 @@
 #define STUCK                                                                                      \
 	1000000 /* steps without the clock moving: an engine asks for the same time for ever */
 
-struct sim_peer {
-	struct wire_peer core;
-	struct sim *sim;
-	unsigned src, dst;
-	unsigned refs;
-	bool connected, busy, cut;
-	uint32_t epoch;        /* of the link: what was sent before a cut never arrives */
-	uint64_t last_arrival; /* reliable: order is kept */
-};
-
-enum kind {
-	FRAME,
-	PROBE,
-	ANSWER,
-	WRITABLE,
-	GONE,
-	RESUME, /* a paused engine runs again */
-	NOTICE, /* the others learn that an engine died */
-};
-
-struct event {
-	struct sim_node at; /* first: the queue's view of it */
-	enum kind kind;
-	uint32_t epoch;
-	struct sim_peer *peer; /* the sender's view */
-	struct emu_tx *held;   /* payload still in the sender's memory */
-	size_t len;
-	uint8_t data[];
-};
-
-struct engine {
-	struct sim *sim;
-	struct emu_dev *dev;
-	unsigned index;
-	bool dead, noticed;
-	uint64_t paused_until;
-	struct sim_log async, cq;
-};
-
-struct sim {
-	struct sim_params params;
-	uint64_t now, seq, rng, digest, frames;
-	unsigned count;
-	struct engine engine[SIM_ENGINES];
-	struct sim_peer peer[SIM_ENGINES][SIM_ENGINES + 1];
-	struct sim_queue queue;
-	sim_filter *filter;
-	void *filter_arg;
-	unsigned held;  /* packets whose payload is still in the sender's memory */
-	unsigned still; /* steps since the clock moved */
-};
-
 /* ---- chance ------------------------------------------------------------- */
 
 static uint64_t next_random(struct sim *sim)
@@ -105,9 +53,10 @@ static void digest(struct sim *sim, const void *data, size_t len)
 
 /* ---- events -------------------------------------------------- */
 
-static struct event *new_event(struct sim_peer *peer, enum kind kind, uint64_t time, size_t len)
+struct sim_arrival *sim_new_event(struct sim_peer *peer, enum sim_kind kind, uint64_t time,
+				  size_t len)
 {
-	struct event *event = sim_need(calloc(1, sizeof(*event) + len));
+	struct sim_arrival *event = sim_need(calloc(1, sizeof(*event) + len));
 
 	event->kind = kind;
 	event->at.time = time;
@@ -118,16 +67,16 @@ static struct event *new_event(struct sim_peer *peer, enum kind kind, uint64_t t
 	return event;
 }
 
-static void schedule(struct sim_peer *peer, enum kind kind, uint64_t time)
+static void schedule(struct sim_peer *peer, enum sim_kind kind, uint64_t time)
 {
-	sim_queue_push(&peer->sim->queue, &new_event(peer, kind, time, 0)->at);
+	sim_queue_push(&peer->sim->queue, &sim_new_event(peer, kind, time, 0)->at);
 }
 
 /* ---- struct emu_env ------------------------------------------------------ */
 
 static void note_cq_event(void *host, void *cq_user)
 {
-	struct engine *engine = host;
+	struct sim_engine *engine = host;
 	struct sim_event event = {
 		.time = engine->sim->now, .type = EMU_EVENT_NONE, .user = cq_user};
 
@@ -136,7 +85,7 @@ static void note_cq_event(void *host, void *cq_user)
 
 static void note_async_event(void *host, enum emu_event_type type, void *user)
 {
-	struct engine *engine = host;
+	struct sim_engine *engine = host;
 	struct sim_event event = {.time = engine->sim->now, .type = type, .user = user};
 
 	sim_log_put(&engine->async, &event);
@@ -148,7 +97,7 @@ static unsigned owner(const struct sim *sim, const struct emu_gid *gid, uint32_t
 
 	for (unsigned i = 0; i < sim->count; i++) {
 		want = sim_gid(i);
-		if (qpn >> 12 == i && memcmp(&want, gid, sizeof(want)) == 0)
+		if ((qpn >> 12) % SIM_ENGINES == i && memcmp(&want, gid, sizeof(want)) == 0)
 			return i;
 	}
 	return NOWHERE;
@@ -156,9 +105,12 @@ static unsigned owner(const struct sim *sim, const struct emu_gid *gid, uint32_t
 
 static struct wire_peer *get_peer(void *host, const struct emu_gid *dgid, uint32_t qpn)
 {
-	struct engine *engine = host;
-	struct sim_peer *peer = &engine->sim->peer[engine->index][owner(engine->sim, dgid, qpn)];
+	struct sim_engine *engine = host;
+	struct sim_peer *peer;
 
+	if (emu_gid_is_multicast(dgid))
+		return sim_group_peer(engine, dgid);
+	peer = &engine->sim->peer[engine->index][owner(engine->sim, dgid, qpn)];
 	peer->refs++;
 	return &peer->core;
 }
@@ -169,8 +121,11 @@ static const struct emu_env environment = {
 	.touch = sim_guarded_touch,
 	.cas64 = sim_guarded_cas64,
 	.faa64 = sim_guarded_faa64,
+	.mcast = sim_mcast,
 	.cq_event = note_cq_event,
 	.async_event = note_async_event,
+	.cm_lookup = sim_cm_lookup,
+	.cm_event = sim_cm_event,
 };
 
 /* ---- struct wire_ops ------------------------------------------------------ */
@@ -192,8 +147,7 @@ static bool unreachable(const struct sim_peer *peer)
 	return peer->sim->engine[peer->dst].noticed || peer->sim->engine[peer->src].dead;
 }
 
-/* When something sent now gets there. */
-static uint64_t arrival(struct sim_peer *peer, bool late)
+uint64_t sim_arrival_time(struct sim_peer *peer, bool late)
 {
 	struct sim *sim = peer->sim;
 	uint64_t delay = sim->params.delay_ns ? sim->params.delay_ns : 1;
@@ -228,7 +182,7 @@ static bool busy(struct sim_peer *peer)
 		return false;
 	}
 	peer->busy = true;
-	schedule(peer, WRITABLE, sim->now + wait);
+	schedule(peer, SIM_WRITABLE, sim->now + wait);
 	return true;
 }
 
@@ -258,7 +212,7 @@ static enum wire_sent send_packet(struct wire_peer *core, struct emu_tx *tx)
 {
 	struct sim_peer *peer = peer_of(core);
 	struct sim *sim = peer->sim;
-	struct event *event, *twin;
+	struct sim_arrival *event, *twin;
 	enum sim_verdict verdict;
 	bool hold;
 
@@ -273,7 +227,7 @@ static enum wire_sent send_packet(struct wire_peer *core, struct emu_tx *tx)
 		return WIRE_DONE;
 	hold = reliable(sim) && verdict != SIM_TWICE && tx->payload > EMU_TX_COPY_MAX &&
 	       happens(sim, sim->params.held_ppm);
-	event = new_event(peer, FRAME, 0, tx->hdr_len + tx->payload);
+	event = sim_new_event(peer, SIM_FRAME, 0, tx->hdr_len + tx->payload);
 	if (hold) {
 		event->held = tx;
 		sim->held++;
@@ -281,9 +235,9 @@ static enum wire_sent send_packet(struct wire_peer *core, struct emu_tx *tx)
 		free(event);
 		return WIRE_FAULT;
 	}
-	event->at.time = arrival(peer, verdict == SIM_LATE);
+	event->at.time = sim_arrival_time(peer, verdict == SIM_LATE);
 	if (verdict == SIM_TWICE) {
-		twin = new_event(peer, FRAME, arrival(peer, false), event->len);
+		twin = sim_new_event(peer, SIM_FRAME, sim_arrival_time(peer, false), event->len);
 		memcpy(twin->data, event->data, event->len);
 		sim_queue_push(&sim->queue, &twin->at);
 	}
@@ -297,7 +251,7 @@ static enum wire_probe probe_peer(struct wire_peer *core)
 
 	if (!reliable(peer->sim) || unreachable(peer))
 		return WIRE_PROBE_DOWN;
-	schedule(peer, PROBE, arrival(peer, false));
+	schedule(peer, SIM_PROBE, sim_arrival_time(peer, false));
 	return WIRE_PROBE_STARTED;
 }
 
@@ -308,12 +262,12 @@ static void cut_link(struct sim_peer *peer)
 
 	peer->epoch++;
 	peer->connected = false;
-	schedule(peer, GONE, peer->sim->now);
+	schedule(peer, SIM_GONE, peer->sim->now);
 	if (back == peer)
 		return;
 	back->epoch++;
 	back->connected = false;
-	schedule(back, GONE, peer->sim->now);
+	schedule(back, SIM_GONE, peer->sim->now);
 }
 
 static void abort_held(struct wire_peer *core)
@@ -344,7 +298,7 @@ static const struct wire_ops operations = {
 /* ---- events that are due --------------------------------------------------- */
 
 /* Gives a held packet back, with its bytes in the frame if the link still stands. */
-static bool release_held(struct event *event, bool arrives)
+static bool release_held(struct sim_arrival *event, bool arrives)
 {
 	struct emu_dev *dev = event->peer->sim->engine[event->peer->src].dev;
 	struct emu_tx *tx = event->held;
@@ -362,19 +316,19 @@ static bool release_held(struct event *event, bool arrives)
 	return arrives && !err;
 }
 
-static void deliver(struct event *event)
+static void deliver(struct sim_arrival *event)
 {
 	struct sim_peer *peer = event->peer;
 	struct sim *sim = peer->sim;
-	struct engine *dst = &sim->engine[peer->dst];
+	struct sim_engine *dst = &sim->engine[peer->dst];
 	bool arrives = !dst->dead && !peer->cut && event->epoch == peer->epoch;
 
 	if (!release_held(event, arrives))
 		return;
-	if (event->kind == PROBE) {
+	if (event->kind == SIM_PROBE) {
 		struct sim_peer *back = &sim->peer[peer->dst][peer->src];
 
-		schedule(peer, ANSWER, arrival(back, false));
+		schedule(peer, SIM_ANSWER, sim_arrival_time(back, false));
 		return;
 	}
 	digest(sim, &event->at.time, sizeof(event->at.time));
@@ -393,13 +347,14 @@ static void spread_notice(struct sim *sim, unsigned dead)
 }
 
 /* Takes an event that is due; false: its engine is paused, it comes again later. */
-static bool fire(struct event *event)
+static bool fire(struct sim_arrival *event)
 {
 	struct sim_peer *peer = event->peer;
-	bool inbound = event->kind == FRAME || event->kind == PROBE;
-	struct engine *engine = &peer->sim->engine[inbound ? peer->dst : peer->src];
+	bool inbound = event->kind == SIM_FRAME || event->kind == SIM_PROBE ||
+		       event->kind == SIM_LOOKUP;
+	struct sim_engine *engine = &peer->sim->engine[inbound ? peer->dst : peer->src];
 
-	if (event->kind == NOTICE) {
+	if (event->kind == SIM_NOTICE) {
 		spread_notice(peer->sim, engine->index);
 		return true;
 	}
@@ -408,17 +363,21 @@ static bool fire(struct event *event)
 		sim_queue_push(&peer->sim->queue, &event->at);
 		return false;
 	}
-	if (inbound) {
+	if (event->kind == SIM_LOOKUP) {
+		sim_fire_lookup(event);
+	} else if (inbound) {
 		deliver(event);
-	} else if (event->kind == WRITABLE) {
+	} else if (event->kind == SIM_WRITABLE) {
 		peer->busy = false;
 		if (!engine->dead)
 			emu_wire_writable(engine->dev, &peer->core);
 	} else if (engine->dead) {
 		return true;
-	} else if (event->kind == GONE) {
+	} else if (event->kind == SIM_LOOKUP_ANSWER) {
+		sim_fire_lookup_answer(event);
+	} else if (event->kind == SIM_GONE) {
 		emu_wire_gone(engine->dev, &peer->core);
-	} else if (event->kind == ANSWER && event->epoch == peer->epoch) {
+	} else if (event->kind == SIM_ANSWER && event->epoch == peer->epoch) {
 		emu_wire_answered(engine->dev, &peer->core);
 	}
 	return true;
@@ -428,14 +387,14 @@ static bool fire(struct event *event)
 static void release_cut(struct sim *sim)
 {
 	for (size_t i = 0; sim->held && i < sim->queue.count; i++) {
-		struct event *event = (struct event *)sim->queue.node[i];
+		struct sim_arrival *event = (struct sim_arrival *)sim->queue.node[i];
 
 		if (event->held && event->epoch != event->peer->epoch)
 			release_held(event, false);
 	}
 }
 
-static bool stopped(const struct engine *engine)
+static bool stopped(const struct sim_engine *engine)
 {
 	return engine->dead || engine->paused_until > engine->sim->now;
 }
@@ -449,7 +408,7 @@ void sim_settle(struct sim *sim)
 		more = false;
 		release_cut(sim);
 		for (unsigned i = 0; i < sim->count; i++) {
-			struct engine *engine = &sim->engine[i];
+			struct sim_engine *engine = &sim->engine[i];
 
 			if (stopped(engine) || !emu_pending(engine->dev))
 				continue;
@@ -497,7 +456,7 @@ static void move_clock(struct sim *sim, uint64_t time)
 
 bool sim_step(struct sim *sim, uint64_t limit)
 {
-	struct event *event;
+	struct sim_arrival *event;
 	uint64_t next;
 
 	sim_settle(sim);
@@ -515,8 +474,8 @@ bool sim_step(struct sim *sim, uint64_t limit)
 	}
 	/* What arrives together is seen together, so that ACKs can be coalesced. */
 	while (sim_queue_time(&sim->queue) <= next) {
-		event = (struct event *)sim_queue_pop(&sim->queue);
-		if (event->kind == PROBE) /* answered behind the ACKs of what it asks about */
+		event = (struct sim_arrival *)sim_queue_pop(&sim->queue);
+		if (event->kind == SIM_PROBE) /* answered behind the ACKs of what it asks about */
 			sim_settle(sim);
 		if (fire(event))
 			free(event);
@@ -577,13 +536,16 @@ struct sim *sim_create(uint64_t seed, const struct sim_params *params)
 
 static void check_references(const struct sim *sim)
 {
+	unsigned held = sim_group_references(sim);
+
 	for (unsigned src = 0; src < SIM_ENGINES; src++) {
 		for (unsigned dst = 0; dst <= NOWHERE; dst++) {
-			if (sim->peer[src][dst].refs) {
-				fputs("wire_sim: a reference to a peer was never put\n", stderr);
-				abort();
-			}
+			held += sim->peer[src][dst].refs;
 		}
+	}
+	if (held) {
+		fputs("wire_sim: a reference to a peer was never put\n", stderr);
+		abort();
 	}
 }
 
@@ -592,7 +554,7 @@ void sim_destroy(struct sim *sim)
 	if (!sim)
 		return;
 	for (size_t i = 0; i < sim->queue.count; i++) {
-		struct event *event = (struct event *)sim->queue.node[i];
+		struct sim_arrival *event = (struct sim_arrival *)sim->queue.node[i];
 
 		release_held(event, false);
 		free(event);
@@ -601,6 +563,7 @@ void sim_destroy(struct sim *sim)
 		emu_dev_destroy(sim->engine[i].dev);
 		free(sim->engine[i].async.item);
 		free(sim->engine[i].cq.item);
+		sim_cm_log_free(&sim->engine[i].cm);
 	}
 	check_references(sim);
 	free(sim->queue.node);
@@ -609,7 +572,7 @@ void sim_destroy(struct sim *sim)
 
 int sim_add(struct sim *sim, const struct emu_limits *limits)
 {
-	struct engine *engine = &sim->engine[sim->count];
+	struct sim_engine *engine = &sim->engine[sim->count];
 	struct emu_config config = {
 		.limits = limits ? *limits : emu_default_limits,
 		.port = {.link_layer = EMU_LINK_ETHERNET,
@@ -679,7 +642,7 @@ void sim_set_filter(struct sim *sim, sim_filter *filter, void *arg)
 void sim_inject(struct sim *sim, unsigned src, unsigned dst, const void *frame, size_t len)
 {
 	struct sim_peer *peer = &sim->peer[src][dst];
-	struct event *event = new_event(peer, FRAME, arrival(peer, false), len);
+	struct sim_arrival *event = sim_new_event(peer, SIM_FRAME, sim_arrival_time(peer, false), len);
 
 	if (len)
 		memcpy(event->data, frame, len);
@@ -691,13 +654,13 @@ void sim_kill(struct sim *sim, unsigned engine, uint64_t notice_ns)
 	sim->engine[engine].dead = true;
 	if (!reliable(sim) || notice_ns == SIM_NEVER)
 		return;
-	schedule(&sim->peer[engine][NOWHERE], NOTICE, sim->now + notice_ns);
+	schedule(&sim->peer[engine][NOWHERE], SIM_NOTICE, sim->now + notice_ns);
 }
 
 void sim_pause(struct sim *sim, unsigned engine, uint64_t ns)
 {
 	sim->engine[engine].paused_until = sim->now + ns;
-	schedule(&sim->peer[engine][NOWHERE], RESUME, sim->now + ns);
+	schedule(&sim->peer[engine][NOWHERE], SIM_RESUME, sim->now + ns);
 }
 
 void sim_partition(struct sim *sim, unsigned a, unsigned b, bool cut)

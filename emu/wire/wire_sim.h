@@ -5,12 +5,14 @@
  * calls give the same run, byte for byte and nanosecond for nanosecond.
  *
  * Engine i has the GID ::ffff:10.0.0.i (gid index 0) and the QP numbers
- * i << 12 | n. Nothing here is thread-safe; one thread drives the world, and
+ * (i + 16 k) << 12 | n. Each is a process on a host of its own, and what it listens
+ * for is found there. Nothing here is thread-safe; one thread drives the world, and
  * calls emu_ functions of its engines between the sim_ calls.
  */
 #ifndef EMU_WIRE_SIM_H
 #define EMU_WIRE_SIM_H
 
+#include <emu/cm.h>
 #include <emu/emu.h>
 
 #define SIM_ENGINES 16
@@ -43,6 +45,13 @@ struct sim_event {
 	uint64_t time;
 	enum emu_event_type type;
 	void *user;
+};
+
+/* An event of the connection manager; params.private_data points into data. */
+struct sim_cm_event {
+	uint64_t time;
+	struct emu_cm_event event;
+	uint8_t data[256];
 };
 
 /* What a filter decides about a frame that is about to travel. */
@@ -99,6 +108,9 @@ bool sim_run_done(struct sim *sim, bool (*done)(void *arg), void *arg, uint64_t 
 /* Takes the oldest event of the engine; false: none. */
 bool sim_take_async(struct sim *sim, unsigned engine, struct sim_event *event);
 bool sim_take_cq_event(struct sim *sim, unsigned engine, struct sim_event *event);
+bool sim_take_cm_event(struct sim *sim, unsigned engine, struct sim_cm_event *event);
+/* The next n look-ups get no answer. */
+void sim_lose_lookups(struct sim *sim, unsigned n);
 
 /* Asked for every frame that is sent, before loss; NULL: none. */
 void sim_set_filter(struct sim *sim, sim_filter *filter, void *arg);

@@ -85,7 +85,7 @@ static void closing_a_context_takes_its_objects_along(void **state)
 	assert_int_equal(to_rts(&p->a, &o), 0);
 	assert_int_equal(ibv_close_device(other), 0);
 	assert_int_not_equal(ibv_close_device(other), 0);
-	/* The QP that was left behind does not answer any more, with whatever verdict. */
+	/* The QP that was left behind does not answer any more. */
 	do_post(&p->a, 1, IBV_WR_RDMA_WRITE, 8);
 	expect_wc(p->a.scq, 1, IBV_WC_RETRY_EXC_ERR);
 }

@@ -162,6 +162,11 @@ static void find_recv(struct model_qp *qp, struct model_op *op)
 		qp->waiting[qp->waiting_count++] = op;
 }
 
+static void stop_waiting(struct model_qp *qp)
+{
+	memmove(qp->waiting, qp->waiting + 1, --qp->waiting_count * sizeof(*qp->waiting));
+}
+
 static void find_taker(struct model_qp *qp, struct model_op *recv)
 {
 	struct model_qp *peer = qp->peer;
@@ -170,7 +175,7 @@ static void find_taker(struct model_qp *qp, struct model_op *recv)
 		return;
 	match(peer->waiting[0], recv);
 	qp->next_recv++;
-	memmove(peer->waiting, peer->waiting + 1, --peer->waiting_count * sizeof(*peer->waiting));
+	stop_waiting(peer);
 }
 
 void model_post(struct model_qp *qp, struct model_op *op)
@@ -219,6 +224,8 @@ static void retire(struct model_qp *qp, struct model_queue *queue)
 	queue->count--;
 	if (queue == &qp->rq && qp->next_recv)
 		qp->next_recv--;
+	if (queue == &qp->sq && qp->waiting_count && qp->waiting[0] == op)
+		stop_waiting(qp);
 	set_lock(&op->local, false);
 	if (!op->word)
 		set_lock(&op->remote, false);

@@ -39,7 +39,7 @@ sources() {
 }
 
 others=$(sources emu shim tools | grep -vE '^emu/wire/(wire_)?ofi')
-only "the core sees C, include/emu and itself" "$(sources emu/core)" "$c_subset|<emu/.*|\"[a-z_]+\.(h|def)"
+only "the core sees C, include/emu and itself" "$(sources emu/core)" "$c_subset|<emu/.*|\"(cm/)?[a-z_]+\.(h|def)"
 only "the contract sees C and itself" "$(sources include/emu | grep -v -e config -e nic)" \
 	"$c_subset|<emu/.*"
 never "libfabric is the ofi files' only" "$others" '<rdma/fi_.*|<rdma/fabric\.h'

@@ -74,12 +74,18 @@ void sim_lose_lookups(struct sim *sim, unsigned n)
 	sim->lose_lookups = n;
 }
 
+unsigned sim_lookups(const struct sim *sim)
+{
+	return sim->lookups;
+}
+
 void sim_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint32_t cookie)
 {
 	const struct lookup lookup = {.dst = *dst, .ps = ps, .cookie = cookie};
 	struct sim_engine *engine = host;
 	struct sim *sim = engine->sim;
 
+	sim->lookups++;
 	if (sim->lose_lookups) {
 		sim->lose_lookups--;
 		return;

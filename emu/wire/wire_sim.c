@@ -194,7 +194,8 @@ static enum sim_verdict judge(struct sim_peer *peer, const struct emu_tx *tx)
 	                          .time = sim->now,
 	                          .hdr = tx->hdr,
 	                          .hdr_len = tx->hdr_len,
-	                          .payload = tx->payload};
+	                          .payload = tx->payload,
+	                          .tx = tx};
 	enum sim_verdict verdict = SIM_PASS;
 
 	if (sim->filter)

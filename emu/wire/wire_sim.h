@@ -68,6 +68,7 @@ struct sim_frame {
 	const uint8_t *hdr; /* the packet's header, hdr_len bytes */
 	uint32_t hdr_len;
 	size_t payload; /* bytes that follow it */
+	const struct emu_tx *tx; /* the packet itself */
 };
 
 typedef enum sim_verdict sim_filter(void *arg, const struct sim_frame *frame);
@@ -111,6 +112,8 @@ bool sim_take_cq_event(struct sim *sim, unsigned engine, struct sim_event *event
 bool sim_take_cm_event(struct sim *sim, unsigned engine, struct sim_cm_event *event);
 /* The next n look-ups get no answer. */
 void sim_lose_lookups(struct sim *sim, unsigned n);
+/* Look-ups asked for so far, lost ones included. */
+unsigned sim_lookups(const struct sim *sim);
 
 /* Asked for every frame that is sent, before loss; NULL: none. */
 void sim_set_filter(struct sim *sim, sim_filter *filter, void *arg);

@@ -25,7 +25,8 @@ const struct emu_fault_row *emu_fault_row(enum emu_fault fault)
 enum emu_fault emu_fault_of_nak(uint8_t syndrome)
 {
 	for (int f = EMU_NOT_READY_NAK + 1; f < EMU_FAULTS; f++)
-		if (rows[f].syndrome == syndrome && rows[f].status != EMU_WC_SUCCESS)
+		if (syndrome != EMU_AETH_ACK && rows[f].syndrome == syndrome &&
+		    rows[f].status != EMU_WC_SUCCESS)
 			return f;
 	return EMU_PASS;
 }

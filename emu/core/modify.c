@@ -158,7 +158,7 @@ static int make_resources(struct emu_qp *qp, const struct emu_qp_attr *attr, uin
 		return -EMU_ENOMEM;
 	free(qp->resp.res);
 	qp->resp.res = res;
-	qp->resp.res_next = 0;
+	qp->resp.res_next = qp->resp.res_pending = 0;
 	return 0;
 }
 

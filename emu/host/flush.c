@@ -33,7 +33,7 @@ void nic_flush(struct nic *nic)
 	for (;;) {
 		nic_enter(nic);
 		more = !atomic_load(&nic->inert) &&
-		       (nic_pass(nic) || (nic->ofi && wire_ofi_sending(nic->ofi)));
+		       (nic_pass(nic, false) || (nic->ofi && wire_ofi_sending(nic->ofi)));
 		nic_leave(nic);
 		if (!more || nic_now() >= end)
 			return;
@@ -50,7 +50,7 @@ int nic_mr_dereg(struct nic *nic, struct emu_mr *mr)
 		nic_enter(nic);
 		ret = emu_mr_dereg(mr);
 		if (ret == -EAGAIN && !atomic_load(&nic->inert)) {
-			nic_pass(nic);
+			nic_pass(nic, false);
 			if (nic_now() >= cut) {
 				emu_mr_abort_io(mr);
 				cut = UINT64_MAX;

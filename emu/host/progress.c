@@ -113,7 +113,7 @@ void nic_run_and_send(struct nic *nic)
 	for (int i = 0; i < PASSES_PER_CALL; i++) {
 		more = emu_run(nic->dev);
 		if (nic->ofi)
-			wire_ofi_flush(nic->ofi);
+			wire_ofi_flush(nic->ofi, false);
 		more |= wire_loop_poll(nic->loop);
 		if (!more && !emu_pending(nic->dev))
 			break;
@@ -144,16 +144,18 @@ bool nic_leftover(const struct nic *nic)
 	return emu_pending(nic->dev) || wire_loop_pending(nic->loop);
 }
 
-bool nic_pass(struct nic *nic)
+bool nic_pass(struct nic *nic, bool lazy)
 {
 	bool more;
 
 	nic_tick(nic);
+	if (nic->ofi && wire_ofi_deferred(nic->ofi))
+		wire_ofi_flush(nic->ofi, false);
 	more = nic->ofi && wire_ofi_poll(nic->ofi);
 	more |= wire_loop_poll(nic->loop);
 	more |= emu_run(nic->dev);
 	if (nic->ofi)
-		wire_ofi_flush(nic->ofi);
+		wire_ofi_flush(nic->ofi, lazy);
 	return more || nic_leftover(nic);
 }
 
@@ -251,7 +253,7 @@ void nic_poll(struct nic *nic)
 	if (!nic_try_enter(nic))
 		return;
 	if (!atomic_load_explicit(&nic->inert, memory_order_relaxed)) {
-		more = nic_pass(nic);
+		more = nic_pass(nic, atomic_load(&nic->spinning));
 		atomic_fetch_add_explicit(&nic->passes, 1, memory_order_relaxed);
 		count_spin(nic, nic->now_ns);
 		settle(nic, more);
@@ -303,7 +305,33 @@ static bool interrupting_handlers(void)
 	return false;
 }
 
-/* One pass, then sleep until a descriptor has news. 0 go on, 1 fd is readable, -EINTR. */
+/*
+ * One pass. 1: the program's own descriptor became readable, and an ACK may wait
+ * for what the program does next; 0: sleep, or with *sleep false do not.
+ */
+static int pass_for(struct nic *nic, int fd, bool *sleep)
+{
+	bool more, deferred, mine = false;
+
+	nic_enter(nic);
+	if (atomic_load(&nic->inert)) {
+		nic_leave(nic);
+		*sleep = true;
+		return 0;
+	}
+	more = nic_pass(nic, true);
+	deferred = nic->ofi && wire_ofi_deferred(nic->ofi);
+	if (deferred) {
+		mine = readable(fd);
+		if (!mine)
+			wire_ofi_flush(nic->ofi, false);
+	}
+	*sleep = !mine && !more && nic_may_sleep(nic);
+	nic_leave(nic);
+	return mine;
+}
+
+/* A pass, then sleep until a descriptor has news. 0 go on, 1 fd is readable, -EINTR. */
 static int drive_once(struct nic *nic, int fd)
 {
 	int wires[WIRE_OFI_FDS];
@@ -311,23 +339,18 @@ static int drive_once(struct nic *nic, int fd)
 		{ .fd = fd, .events = POLLIN },
 		{ .fd = nic->deadline_timer, .events = POLLIN },
 	};
-	bool sleep = false;
 	nfds_t n = 2;
+	bool sleep;
 
-	nic_enter(nic);
-	if (!atomic_load(&nic->inert)) {
-		sleep = !nic_pass(nic) && nic_may_sleep(nic);
-		if (nic->ofi) {
-			wire_ofi_wait_fds(nic->ofi, wires);
-			for (int i = 0; i < WIRE_OFI_FDS; i++)
-				p[n++] = (struct pollfd){ .fd = wires[i], .events = POLLIN };
-		}
-	} else {
+	if (pass_for(nic, fd, &sleep))
+		return 1;
+	if (atomic_load(&nic->inert)) {
 		n = 1;
-		sleep = true;
+	} else if (nic->ofi) {
+		wire_ofi_wait_fds(nic->ofi, wires);
+		for (int i = 0; i < WIRE_OFI_FDS; i++)
+			p[n++] = (struct pollfd){ .fd = wires[i], .events = POLLIN };
 	}
-	nic_leave(nic);
-
 	if (poll(p, n, sleep ? -1 : 0) < 0)
 		return errno == EINTR && interrupting_handlers() ? -EINTR : 0;
 	return p[0].revents ? 1 : 0;

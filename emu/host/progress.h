@@ -19,8 +19,11 @@ void nic_leave(struct nic *nic);
 
 /* Tell core and wires what time it is. */
 void nic_tick(struct nic *nic);
-/* Take in, run, send: one bounded pass. True when there is more to do now. */
-bool nic_pass(struct nic *nic);
+/*
+ * Take in, run, send: one bounded pass. True when there is more to do now. Lazy:
+ * the program is about to call again, an ACK may wait for that.
+ */
+bool nic_pass(struct nic *nic, bool lazy);
 /* What a caller left to do: run and send it, have the rest done soon. */
 void nic_run_and_send(struct nic *nic);
 /* Is there something to do that no descriptor tells? */

@@ -90,9 +90,9 @@ static void *nic_thread(void *arg)
 		driven = nic_driven(nic);
 		nic_enter(nic);
 		if (driven)
-			sleep = !nic_leftover(nic) || !nic_pass(nic);
+			sleep = !nic_leftover(nic) || !nic_pass(nic, false);
 		else
-			sleep = !nic_pass(nic) && nic_may_sleep(nic);
+			sleep = !nic_pass(nic, false) && nic_may_sleep(nic);
 		if (driven && atomic_load(&nic->waiters))
 			nic_arm_deadline(nic);
 		/* Under the lock, so that no pass leaves work behind and thinks us awake. */

@@ -78,6 +78,8 @@ static void find_socket(struct ofi_link *link, int hint, bool connected)
 	if (link->fd < 0)
 		return;
 	ofi_sock_cloexec(link->fd);
+	if (link->outgoing && ofi_sock_allowed(&link->peer->addr.ip, NULL, 0))
+		ofi_sock_unpace(link->fd);
 	if (!link->outgoing && link->ofi->cfg->allow_count)
 		ofi_sock_unrestrict(link->fd);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,6 +107,13 @@ void ofi_sock_cloexec(int fd)
 
 	if (flags >= 0)
 		fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+}
+
+void ofi_sock_unpace(int fd)
+{
+	static const char reno[] = "reno"; /* every kernel has it and lets anybody choose it */
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
 }
 
 /* ---- who may connect ---------------------------------------------------------- */

@@ -29,6 +29,11 @@ int ofi_sock_next(void);
 /* Not inherited by programs that this one starts. */
 void ofi_sock_cloexec(int fd);
 /*
+ * For a socket that sends to this very host: there is no congestion to control,
+ * and the default algorithm may be one that paces (BBR halves the bandwidth).
+ */
+void ofi_sock_unpace(int fd);
+/*
  * For a listening socket: the kernel drops what does not come from this host or
  * one of the networks, so that not a byte of it reaches libfabric.
  */

@@ -20,6 +20,8 @@
 /* Looking at the event queue is a system call; connections can wait this long. */
 #define EQ_INTERVAL_NS 100000u
 #define STALL_NS 1000000u
+/* Bytes of a batch that may wait for company: an ACK. */
+#define LAZY 32
 
 int wire_ofi_open(const struct sv_config *cfg, struct emu_dev *dev, struct wire_ofi **out)
 {
@@ -128,15 +130,31 @@ bool wire_ofi_poll(struct wire_ofi *ofi)
 	return more || ofi->any_failed;
 }
 
-void wire_ofi_flush(struct wire_ofi *ofi)
+static bool can_wait(const struct ofi_link *link)
 {
-	struct ofi_link *link;
+	return link->batch && link->batch->used <= LAZY && !link->pong_due && !link->ping_due &&
+	       !link->ping_out;
+}
 
-	while (!ofi->muted && (link = TAILQ_FIRST(&ofi->dirty))) {
+void wire_ofi_flush(struct wire_ofi *ofi, bool lazy)
+{
+	struct ofi_link *link, *next;
+
+	if (ofi->muted)
+		return;
+	for (link = TAILQ_FIRST(&ofi->dirty); link; link = next) {
+		next = TAILQ_NEXT(link, dirty_entry);
+		if (lazy && can_wait(link))
+			continue;
 		TAILQ_REMOVE(&ofi->dirty, link, dirty_entry);
 		link->dirty = false;
 		ofi_link_flush(link);
 	}
+}
+
+bool wire_ofi_deferred(const struct wire_ofi *ofi)
+{
+	return !ofi->muted && !TAILQ_EMPTY(&ofi->dirty);
 }
 
 /* ---- sleeping --------------------------------------------------------------- */

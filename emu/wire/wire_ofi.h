@@ -36,8 +36,13 @@ struct wire_peer *wire_ofi_peer(struct wire_ofi *ofi, const struct wire_addr *ad
 void wire_ofi_tick(struct wire_ofi *ofi, uint64_t now_ns);
 /* Take in what arrived (bounded). True when there may be more. */
 bool wire_ofi_poll(struct wire_ofi *ofi);
-/* Send what was batched. */
-void wire_ofi_flush(struct wire_ofi *ofi);
+/*
+ * Send what was batched. Lazy: leave what is as small as one ACK, because the
+ * program is likely to add its answer at once; a later flush takes it along.
+ */
+void wire_ofi_flush(struct wire_ofi *ofi, bool lazy);
+/* A lazy flush left something. */
+bool wire_ofi_deferred(const struct wire_ofi *ofi);
 /* When wire_ofi_poll must be called though no descriptor is readable; UINT64_MAX: never. */
 uint64_t wire_ofi_deadline(const struct wire_ofi *ofi);
 /* Packets are batched or on their way out. */

@@ -136,7 +136,7 @@ static void pass(struct wire_ofi *ofi)
 		return;
 	wire_ofi_tick(ofi, now_ns());
 	wire_ofi_poll(ofi);
-	wire_ofi_flush(ofi);
+	wire_ofi_flush(ofi, false);
 }
 
 void rig_pass_a(struct rig *rig)

@@ -524,6 +524,7 @@ struct sim *sim_create(uint64_t seed, const struct sim_params *params)
 			struct sim_peer *peer = &sim->peer[src][dst];
 
 			peer->core.ops = &operations;
+			peer->core.host = dst + 1; /* each engine on a host of its own */
 			peer->core.max_payload = !reliable(sim)        ? 1
 			                         : params->max_payload ? params->max_payload
 			                                               : 65536;

@@ -583,6 +583,7 @@ int sim_add(struct sim *sim, const struct emu_limits *limits)
 	                 .pkey_tbl_len = 1,
 	                 .gid = {sim_gid(sim->count)}},
 		.seed = (uint32_t)next_random(sim),
+		.fast_death = sim->params.fast_death,
 	};
 	int err;
 

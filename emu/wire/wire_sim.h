@@ -38,6 +38,7 @@ struct sim_params {
 	uint32_t held_ppm;    /* reliable: a payload above EMU_TX_COPY_MAX is read at delivery */
 	uint64_t connect_ns;  /* reliable: the first send to a peer answers WIRE_BUSY for so long */
 	uint32_t max_payload; /* reliable: bytes of payload in a frame; 0: 65,536 */
+	bool fast_death;      /* engines added from now on report a broken link at once */
 };
 
 /* One asynchronous event, or one event of an armed CQ (type EMU_EVENT_NONE). */
@@ -67,7 +68,7 @@ struct sim_frame {
 	uint64_t time;      /* now */
 	const uint8_t *hdr; /* the packet's header, hdr_len bytes */
 	uint32_t hdr_len;
-	size_t payload; /* bytes that follow it */
+	size_t payload;          /* bytes that follow it */
 	const struct emu_tx *tx; /* the packet itself */
 };
 

@@ -297,6 +297,18 @@ static void own_not_writable(struct request *req)
 		(struct emu_sge){.addr = addr, .length = 3000, .lkey = emu_mr_lkey(req->extra)};
 }
 
+static void own_source_unmapped(struct request *req)
+{
+	sim_unmap(req->rig->a.buf + 2000, 4096);
+}
+
+static void own_target_unmapped(struct request *req)
+{
+	use(req, EMU_WR_RDMA_READ);
+	req->behind = EMU_SEND_FENCE;
+	sim_unmap(req->rig->a.buf + 2000, 4096);
+}
+
 static void small_messages_only(struct rig *rig)
 {
 	rig->limits.max_msg_sz = 2999;
@@ -371,6 +383,10 @@ static const struct row rows[] = {
          LOCAL(EMU_WC_LOC_PROT_ERR, 0x53)},
 	{"read into a region without LOCAL_WRITE", NULL, own_not_writable,
          LOCAL(EMU_WC_LOC_PROT_ERR, 0x33)},
+	{"own memory unmapped since", NULL, own_source_unmapped,
+         LOCAL(EMU_WC_LOC_PROT_ERR, ANY_VENDOR)},
+	{"read into memory unmapped since", NULL, own_target_unmapped,
+         LOCAL(EMU_WC_LOC_PROT_ERR, ANY_VENDOR)},
 	{"message longer than max_msg_sz", small_messages_only, plain_write,
          LOCAL(EMU_WC_LOC_LEN_ERR, ANY_VENDOR)},
 	{"atomic of 4 bytes", NULL, atomic_of_4_bytes, LOCAL(EMU_WC_LOC_LEN_ERR, ANY_VENDOR)},
@@ -463,7 +479,12 @@ static void run_row(enum sim_flavour flavour, const struct row *row)
 	rig_rest(req.rig, SECOND);
 	check_responder(&req, row);
 	rig_expect_none(&req.rig->a);
+	/* What came before the hole may be there. */
+	if (row->arrange == own_target_unmapped)
+		memcpy(a, req.rig->a.buf, 2000);
 	rig_check_memory(&req.rig->a, a);
+	if (row->arrange == own_source_unmapped)
+		memcpy(b + AT, req.rig->b.buf + AT, 2000);
 	/* A receive that proves too short or bad in the middle was filled so far. */
 	if (row->recv_status != EMU_WC_SUCCESS) {
 		size_t at = req.recv_sge.addr - (uintptr_t)req.rig->b.buf;

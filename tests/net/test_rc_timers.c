@@ -294,6 +294,37 @@ static void slow_peer_uses_up_no_retries(void **state)
 	rig_down(rig);
 }
 
+static void link_that_breaks_under_a_probe_counts_on(void **state)
+{
+	struct rig *rig = rig_new(SIM_RELIABLE, 1);
+	uint64_t cut = 20 * ACK_TIMEOUT(14);
+
+	rig->a.attr.retry_cnt = 2;
+	rig_up(rig);
+	sim_pause(rig->sim, 1, 1000 * SECOND);
+	rig_send(&rig->a, EMU_WR_SEND, 1, 0, 100, 0);
+	sim_run_until(rig->sim, cut);
+	rig_expect_none(&rig->a);
+	sim_partition(rig->sim, 0, 1, true);
+	rig_expect_error(&rig->a, rig->a.scq, 1, EMU_WC_RETRY_EXC_ERR, 0x81);
+	assert_in_range(sim_now(rig->sim) - cut, ACK_TIMEOUT(14), 3 * ACK_TIMEOUT(14));
+	rig_down(rig);
+}
+
+static void dead_peer_is_reported_at_once_if_asked_for(void **state)
+{
+	struct rig *rig = rig_new(SIM_RELIABLE, 1);
+
+	rig->params.fast_death = true;
+	sim_set_params(rig->sim, &rig->params);
+	rig_up(rig);
+	rig_send(&rig->a, EMU_WR_SEND, 1, 0, 100, 0);
+	sim_kill(rig->sim, 1, MS);
+	rig_expect_error(&rig->a, rig->a.scq, 1, EMU_WC_RETRY_EXC_ERR, 0x81);
+	assert_int_equal(sim_now(rig->sim), MS);
+	rig_down(rig);
+}
+
 static void slow_peer_on_a_lossy_wire_times_out(void **state)
 {
 	struct silence silence = {14, 1};
@@ -375,6 +406,8 @@ int main(void)
 		ON_BOTH_WIRES(requests_behind_a_dead_one_are_flushed),
 		ON_BOTH_WIRES(target_that_connects_late_is_found),
 		cmocka_unit_test(slow_peer_uses_up_no_retries),
+		cmocka_unit_test(link_that_breaks_under_a_probe_counts_on),
+		cmocka_unit_test(dead_peer_is_reported_at_once_if_asked_for),
 		cmocka_unit_test(slow_peer_on_a_lossy_wire_times_out),
 		ON_BOTH_WIRES(short_cut_is_survived),
 		ON_BOTH_WIRES(link_that_breaks_often_still_carries_everything_once),

@@ -158,6 +158,35 @@ static void keys_of_a_dead_region_stay_dead(void **state)
 	}
 }
 
+/* A small table makes the device reuse its places soon; the keys still differ. */
+static void places_are_reused_and_keys_are_not(void **state)
+{
+	struct emu_limits limits = emu_default_limits;
+	struct emu_mr *mr[4], *found;
+	struct emu_access_req req = {BASE, 1, 0, EMU_ACCESS_REMOTE_READ};
+	struct told told;
+	struct emu_dev *dev;
+	struct emu_pd *pd;
+
+	limits.max_mr = 4;
+	dev = device_create(&limits, &told);
+	assert_int_equal(emu_pd_alloc(dev, &pd), 0);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(emu_mr_reg(pd, BASE, BASE, LEN, ALL, &mr[i]), 0);
+	assert_int_equal(emu_mr_reg(pd, BASE, BASE, LEN, ALL, &found), -ENOMEM);
+	for (unsigned i = 0; i < 60; i++) {
+		req.key = emu_mr_rkey(mr[i % 4]);
+		assert_int_equal(emu_mr_check_remote(pd, &req, &found), EMU_MR_OK);
+		assert_int_equal(emu_mr_dereg(mr[i % 4]), 0);
+		assert_int_equal(emu_mr_reg(pd, BASE, BASE, LEN, ALL, &mr[i % 4]), 0);
+		assert_int_equal(emu_mr_check_remote(pd, &req, &found), EMU_MR_KEY);
+	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(emu_mr_dereg(mr[i]), 0);
+	assert_int_equal(emu_pd_dealloc(pd), 0);
+	emu_dev_destroy(dev);
+}
+
 static void wrong_keys_are_unknown(void **state)
 {
 	struct fixture *f = *state;
@@ -252,6 +281,7 @@ int main(void)
 		WITH_DEVICE(access_is_checked_for_key_right_and_range),
 		WITH_DEVICE(key_of_another_pd_is_unknown),
 		WITH_DEVICE(keys_of_a_dead_region_stay_dead),
+		WITH_DEVICE(places_are_reused_and_keys_are_not),
 		WITH_DEVICE(wrong_keys_are_unknown),
 		WITH_DEVICE(scatter_list_is_walked_byte_by_byte),
 		WITH_DEVICE(scatter_list_with_one_bad_piece_takes_nothing),

@@ -6,6 +6,8 @@
  */
 #include "addr.h"
 
+#include "mcast.h"
+
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -71,15 +73,26 @@ static bool is_own_slot(const struct nic *nic, uint32_t slot)
 	return false;
 }
 
+bool nic_address_of(const struct emu_gid *gid, struct wire_addr *addr)
+{
+	memset(addr, 0, sizeof(*addr));
+	memcpy(&addr->ip, gid->raw, sizeof(addr->ip));
+	addr->scope = link_local_scope(&addr->ip);
+	return is_own_address(addr);
+}
+
 struct wire_peer *nic_peer_get(void *host, const struct emu_gid *dgid, uint32_t qpn)
 {
 	static const uint8_t loopback[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
 	struct nic *nic = host;
-	struct wire_addr addr = { .slot = qpn >> QPN_SLOT_SHIFT };
+	struct wire_addr addr;
+	bool own;
 
-	memcpy(&addr.ip, dgid->raw, sizeof(addr.ip));
-	addr.scope = link_local_scope(&addr.ip);
-	if (is_own_address(&addr)) {
+	if (emu_gid_is_multicast(dgid))
+		return nic_mcast_peer(nic, dgid);
+	own = nic_address_of(dgid, &addr);
+	addr.slot = qpn >> QPN_SLOT_SHIFT;
+	if (own) {
 		if (is_own_slot(nic, addr.slot))
 			return wire_loop_peer(nic->loop);
 		/* Whatever address was meant, this host's processes listen there. */

@@ -10,6 +10,7 @@
 #include "flush.h"
 #include "progress.h"
 #include "thread.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,6 +48,9 @@ static void after_fork_child(void)
 	pthread_setcancelstate(nic->cancel_state, &state);
 	if (nic->ofi)
 		wire_ofi_forget(nic->ofi);
+	nic_watch_close(nic);
+	if (nic->mcast)
+		wire_mcast_forget(nic->mcast);
 	close(nic->doorbell);
 	close(nic->standby_timer);
 	close(nic->deadline_timer);

@@ -4,17 +4,21 @@
  * last nic_put. Everything it needs is opened here and nothing is left behind.
  */
 #include "addr.h"
+#include "cm_port.h"
 #include "flush.h"
 #include "fork.h"
 #include "guard.h"
+#include "mcast.h"
 #include "inside.h"
 #include "nic_state.h"
 #include "progress.h"
 #include "thread.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/timerfd.h>
@@ -37,10 +41,12 @@ static void forward_async_event(void *host, enum emu_event_type type, void *user
 	nic->sink.async_event(type, user);
 }
 
-/* No wire carries packets to many. */
-static int refuse_multicast(void *host, const struct emu_gid *mgid, bool join)
+static void forward_cm_event(void *host, const struct emu_cm_event *event)
 {
-	return -EOPNOTSUPP;
+	struct nic *nic = host;
+
+	if (nic->cm_event)
+		nic->cm_event(event);
 }
 
 static int open_descriptors(struct nic *nic)
@@ -48,8 +54,10 @@ static int open_descriptors(struct nic *nic)
 	nic->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	nic->standby_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	nic->deadline_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	nic->watch_fd = epoll_create1(EPOLL_CLOEXEC);
 	nic->deadline_ns = UINT64_MAX;
-	if (nic->doorbell < 0 || nic->standby_timer < 0 || nic->deadline_timer < 0)
+	if (nic->doorbell < 0 || nic->standby_timer < 0 || nic->deadline_timer < 0 ||
+	    nic->watch_fd < 0)
 		return -errno;
 	return 0;
 }
@@ -69,7 +77,9 @@ static int create_device(struct nic *nic)
 		.faa64 = guard_faa64,
 		.cq_event = forward_cq_event,
 		.async_event = forward_async_event,
-		.mcast = refuse_multicast,
+		.mcast = nic_mcast,
+		.cm_lookup = nic_cm_lookup,
+		.cm_event = forward_cm_event,
 	};
 	cfg->limits = emu_default_limits;
 	cfg->port.link_layer = nic->cfg->link_layer;
@@ -94,6 +104,9 @@ static void destroy(struct nic *nic)
 	if (nic->ofi)
 		wire_ofi_close(nic->ofi);
 	wire_loop_close(nic->loop);
+	nic_watch_close(nic);
+	nic_cm_close(nic);
+	nic_mcast_close(nic);
 	if (nic->doorbell >= 0)
 		close(nic->doorbell);
 	if (nic->standby_timer >= 0)
@@ -135,7 +148,7 @@ static int start(const struct nic_sink *sink, struct nic **out)
 		return -ENOMEM;
 	nic->cfg = sv_config();
 	nic->sink = *sink;
-	nic->doorbell = nic->standby_timer = nic->deadline_timer = -1;
+	nic->doorbell = nic->standby_timer = nic->deadline_timer = nic->watch_fd = -1;
 	pthread_mutex_init(&nic->lock, NULL);
 
 	ret = guard_install();

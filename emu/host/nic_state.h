@@ -10,6 +10,7 @@
 #include <emu/nic.h>
 
 #include "wire_loop.h"
+#include "wire_mcast.h"
 #include "wire_ofi.h"
 
 #include <pthread.h>
@@ -28,11 +29,25 @@ struct nic {
 	struct emu_dev *dev;
 	struct wire_ofi *ofi;
 	struct wire_loop *loop;
+	struct wire_mcast *mcast; /* NULL until a group is used */
+	struct nic_group *groups;
 	const struct sv_config *cfg;
 	struct nic_sink sink;
 	uint64_t now_ns; /* of the last pass */
 	uint32_t slot[NIC_SLOTS];
 	unsigned slots;
+
+	/* Descriptors beside the wires: watch.h. */
+	struct nic_watch *watches;
+	int watch_fd; /* epoll */
+	uint64_t watched_ns;
+
+	/* Look-ups of the connection manager: cm_port.h. */
+	void (*cm_event)(const struct emu_cm_event *event);
+	struct nic_cm_asker *cm_askers[2][2]; /* [IPv4][this host] */
+	struct nic_cm_answer *cm_answers; /* to look-ups, not given yet */
+	unsigned cm_answer_count;
+	uint64_t cm_nonce; /* 0: not chosen yet */
 
 	/* The thread. */
 	pthread_t thread;

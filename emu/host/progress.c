@@ -13,6 +13,9 @@
  */
 #include "progress.h"
 
+#include "cm_port.h"
+#include "watch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -111,6 +114,8 @@ void nic_run_and_send(struct nic *nic)
 
 	nic_tick(nic);
 	for (int i = 0; i < PASSES_PER_CALL; i++) {
+		if (nic->cm_answer_count)
+			nic_cm_answer(nic);
 		more = emu_run(nic->dev);
 		if (nic->ofi)
 			wire_ofi_flush(nic->ofi, false);
@@ -141,7 +146,14 @@ void nic_leave(struct nic *nic)
 
 bool nic_leftover(const struct nic *nic)
 {
-	return emu_pending(nic->dev) || wire_loop_pending(nic->loop);
+	return emu_pending(nic->dev) || wire_loop_pending(nic->loop) || nic->cm_answer_count;
+}
+
+static void take_news(struct nic *nic)
+{
+	nic_watch_poll(nic);
+	if (nic->cm_answer_count)
+		nic_cm_answer(nic);
 }
 
 bool nic_pass(struct nic *nic, bool lazy)
@@ -153,6 +165,7 @@ bool nic_pass(struct nic *nic, bool lazy)
 		wire_ofi_flush(nic->ofi, false);
 	more = nic->ofi && wire_ofi_poll(nic->ofi);
 	more |= wire_loop_poll(nic->loop);
+	take_news(nic);
 	more |= emu_run(nic->dev);
 	if (nic->ofi)
 		wire_ofi_flush(nic->ofi, lazy);
@@ -335,11 +348,12 @@ static int pass_for(struct nic *nic, int fd, bool *sleep)
 static int drive_once(struct nic *nic, int fd)
 {
 	int wires[WIRE_OFI_FDS];
-	struct pollfd p[2 + WIRE_OFI_FDS] = {
+	struct pollfd p[3 + WIRE_OFI_FDS] = {
 		{ .fd = fd, .events = POLLIN },
 		{ .fd = nic->deadline_timer, .events = POLLIN },
+		{ .fd = nic->watch_fd, .events = POLLIN },
 	};
-	nfds_t n = 2;
+	nfds_t n = 3;
 	bool sleep;
 
 	if (pass_for(nic, fd, &sleep))

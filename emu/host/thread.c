@@ -34,11 +34,12 @@ static void drain(int fd)
 static void sleep_watching(struct nic *nic)
 {
 	int wires[WIRE_OFI_FDS];
-	struct pollfd p[2 + WIRE_OFI_FDS] = {
+	struct pollfd p[3 + WIRE_OFI_FDS] = {
 		{ .fd = nic->doorbell, .events = POLLIN },
 		{ .fd = nic->deadline_timer, .events = POLLIN },
+		{ .fd = nic->watch_fd, .events = POLLIN },
 	};
-	nfds_t n = 2;
+	nfds_t n = 3;
 
 	if (nic->ofi) {
 		wire_ofi_wait_fds(nic->ofi, wires);

@@ -9,6 +9,7 @@
 #ifndef EMU_NIC_H
 #define EMU_NIC_H
 
+#include <emu/cm.h>
 #include <emu/config.h>
 #include <emu/emu.h>
 
@@ -60,6 +61,34 @@ void nic_rest(struct nic *nic);
  * O_NONBLOCK and not readable).
  */
 int nic_wait_fd(struct nic *nic, int fd);
+
+/*
+ * Events of the connection manager go to handler, under the device lock: it must
+ * not call back. Until it is set they are lost. Set once, before the first CM call.
+ */
+void nic_cm_events(struct nic *nic, void (*handler)(const struct emu_cm_event *event));
+
+struct nic_cm_port;
+
+enum nic_cm_bind_flags {
+	NIC_CM_REUSE = 1, /* shared with others that say so too (rdma_set_option REUSEADDR) */
+	NIC_CM_IPV6_ONLY = 2, /* "::" without IPv4 */
+};
+
+/*
+ * Hold a port: the UDP port of the same number, at addr (AF_INET or AF_INET6),
+ * for as long as the process lives or until nic_cm_unbind. Look-ups that come
+ * to it are answered with the process's slot if emu_cm_listening says so.
+ * Port 0: any free one. The caller does not hold the device lock.
+ * 0; -EADDRINUSE; -EADDRNOTAVAIL (not this host's); -EINVAL; -EAFNOSUPPORT;
+ * -EACCES; -EMFILE…
+ */
+int nic_cm_bind(struct nic *nic, const struct sockaddr *addr, unsigned flags,
+		struct nic_cm_port **out);
+/* Host order. */
+uint16_t nic_cm_port_number(const struct nic_cm_port *port);
+/* The port is free at once. The caller does not hold the device lock. */
+void nic_cm_unbind(struct nic *nic, struct nic_cm_port *port);
 
 /* Is the user memory [addr, addr+len) mapped, and writable if asked? 0, -EFAULT. */
 int nic_mem_check(uint64_t addr, uint64_t len, bool write);

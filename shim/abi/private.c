@@ -6,7 +6,7 @@
  * are kept until the real library is there, the rest is passed on to it. In an
  * emulating process nothing calls them: only a real device leads to a provider.
  */
-#include <abi/api.h>
+#include <abi/private.h>
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -103,6 +103,7 @@ static int listen_at(struct wire_ofi *ofi, const struct in6_addr *ip, uint16_t p
 	l->fd = ofi_sock_find(hint, &addr, NULL);
 	if (l->fd >= 0) {
 		ofi_sock_cloexec(l->fd);
+		ofi_sock_impatient(l->fd);
 		if (ofi->cfg->allow_count)
 			ofi_sock_restrict(l->fd, ofi->cfg->allow, ofi->cfg->allow_count);
 	}

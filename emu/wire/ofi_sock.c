@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define NEAR_HINT 16
@@ -107,6 +108,14 @@ void ofi_sock_cloexec(int fd)
 
 	if (flags >= 0)
 		fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+}
+
+void ofi_sock_impatient(int fd)
+{
+	/* Inherited by what it accepts, until libfabric makes that non-blocking. */
+	const struct timeval patience = { .tv_usec = 1000 };
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
 void ofi_sock_unpace(int fd)

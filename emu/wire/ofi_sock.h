@@ -29,6 +29,11 @@ int ofi_sock_next(void);
 /* Not inherited by programs that this one starts. */
 void ofi_sock_cloexec(int fd);
 /*
+ * For a listening socket: libfabric reads the request from an accepted socket
+ * as if it had to be there. Who connects and says nothing must not stop us.
+ */
+void ofi_sock_impatient(int fd);
+/*
  * For a socket that sends to this very host: there is no congestion to control,
  * and the default algorithm may be one that paces (BBR halves the bandwidth).
  */

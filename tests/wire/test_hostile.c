@@ -13,6 +13,7 @@
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The private data that opens a link: as in ofi_cm.c, spelled again on purpose. */
 static const uint8_t good_hello[56] = { 's', 'v', 'r', 'b', 1, 0, 0, 60 };
@@ -233,6 +234,33 @@ static void flood_of_pings_is_bounded(void **state)
 	free(frame);
 }
 
+/* The provider's own connection protocol, broken off at every length. */
+static void connection_that_says_half_a_word_stops_nobody(void **state)
+{
+	static const struct in6_addr ip = { .s6_addr = { [10] = 0xff, 0xff, 127, 0, 0, 1 } };
+	static const uint8_t request[80] = { 3, 0, 0, 60 };
+	struct rig *rig = *state;
+	union ofi_sockaddr addr;
+	int fd[sizeof(request)];
+
+	ofi_sockaddr_set(&addr, &ip, 0, (uint16_t)(rig->cfg_b.port_base + rig->slot_b));
+	for (size_t i = 0; i < sizeof(request); i++) {
+		fd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_true(fd[i] >= 0);
+		assert_int_equal(connect(fd[i], &addr.sa, sizeof(addr.in)), 0);
+		assert_int_equal(send(fd[i], request, i, MSG_NOSIGNAL), i);
+		alarm(30);
+		rig_run_ms(rig, 1);
+	}
+	others_still_get_through(rig);
+	for (size_t i = 0; i < sizeof(request); i++)
+		close(fd[i]);
+	rig_run_ms(rig, 5);
+	others_still_get_through(rig);
+	assert_int_equal(rig->b.received, 2);
+	alarm(0);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, rig_ofi, rig_free)
 
 int main(void)
@@ -246,6 +274,7 @@ int main(void)
 		CASE(packets_before_the_proof_end_the_link),
 		CASE(wrong_hello_is_turned_away),
 		CASE(flood_of_pings_is_bounded),
+		CASE(connection_that_says_half_a_word_stops_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

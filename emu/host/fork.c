@@ -68,6 +68,7 @@ static void at_exit(void)
 		nic_thread_stop(nic);
 		nic_flush(nic);
 		nic_enter(nic);
+		atomic_store(&nic->exiting, true);
 		atomic_store(&nic->inert, true);
 		if (nic->ofi)
 			wire_ofi_mute(nic->ofi);

@@ -208,6 +208,11 @@ bool nic_alive(const struct nic *nic)
 	return !atomic_load(&nic->inert);
 }
 
+bool nic_exiting(const struct nic *nic)
+{
+	return atomic_load(&nic->exiting);
+}
+
 struct emu_dev *nic_lock(struct nic *nic)
 {
 	(void)guard_install();

@@ -24,6 +24,7 @@ struct nic {
 	atomic_bool missed; /* somebody rang while the lock was held: its holder sees to it */
 	atomic_uint contenders; /* threads that wait for the lock: passes step back */
 	atomic_bool inert; /* forked child, or the process exits: nothing moves any more */
+	atomic_bool exiting; /* the latter */
 
 	struct emu_env env;
 	struct emu_dev *dev;

@@ -32,8 +32,10 @@ struct nic_sink {
 int nic_get(const struct nic_sink *sink, struct nic **out);
 /* The last one flushes what is on its way (bounded), stops the thread, frees the port. */
 void nic_put(struct nic *nic);
-/* False in a forked child that inherited it. */
+/* False in a forked child that inherited it, and at the end of the process. */
 bool nic_alive(const struct nic *nic);
+/* The process ends: it is nobody's any more, and who waits need not be told. */
+bool nic_exiting(const struct nic *nic);
 
 /* The device lock. Between the two the caller may call emu_ functions. */
 struct emu_dev *nic_lock(struct nic *nic);

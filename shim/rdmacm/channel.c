@@ -6,7 +6,6 @@
 #include <verbs/errno.h>
 
 #include <stdlib.h>
-#include <unistd.h>
 
 struct cs_channel *cs_channel_new(void)
 {
@@ -52,10 +51,7 @@ void cs_destroy_event_channel(struct rdma_event_channel *channel)
 
 	if (!ch)
 		return;
-	pthread_mutex_lock(&ch->queue.lock);
-	close(ch->queue.fd);
-	ch->queue.fd = -1;
+	vs_event_queue_close(&ch->queue);
 	ch->channel.fd = -1;
-	pthread_mutex_unlock(&ch->queue.lock);
 	cs_channel_unref(ch);
 }

@@ -12,14 +12,32 @@ int vs_event_queue_init(struct vs_event_queue *q)
 	if (q->fd < 0)
 		return -errno;
 	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->left, NULL);
 	q->head = NULL;
 	q->tail = NULL;
+	q->readers = 0;
+	q->closed = false;
 	return 0;
+}
+
+void vs_event_queue_close(struct vs_event_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->closed = true;
+	if (q->readers)
+		eventfd_write(q->fd, 1);
+	while (q->readers)
+		pthread_cond_wait(&q->left, &q->lock);
+	if (q->fd >= 0)
+		close(q->fd);
+	q->fd = -1;
+	pthread_mutex_unlock(&q->lock);
 }
 
 void vs_event_queue_fini(struct vs_event_queue *q)
 {
-	close(q->fd);
+	vs_event_queue_close(q);
+	pthread_cond_destroy(&q->left);
 	pthread_mutex_destroy(&q->lock);
 }
 
@@ -63,20 +81,60 @@ static bool take(struct vs_event_queue *q, void **owner, enum emu_event_type *ty
 	return ev;
 }
 
-int vs_event_fetch(struct vs_event_queue *q, struct nic *nic, void **owner,
-                   enum emu_event_type *type)
+static bool is_closed(struct vs_event_queue *q)
+{
+	bool closed;
+
+	pthread_mutex_lock(&q->lock);
+	closed = q->closed;
+	pthread_mutex_unlock(&q->lock);
+	return closed;
+}
+
+/* 0; -errno; -EBADF when the queue is closed. */
+static int wait_and_take(struct vs_event_queue *q, struct nic *nic, void **owner,
+                         enum emu_event_type *type)
 {
 	int err;
 
 	for (;;) {
-		if (!nic_alive(nic))
-			return -EIO;
+		if (is_closed(q))
+			return -EBADF;
 		if (take(q, owner, type))
 			return 0;
 		err = nic_wait_fd(nic, q->fd);
 		if (err)
 			return err;
 	}
+}
+
+static void leave(void *arg)
+{
+	struct vs_event_queue *q = arg;
+
+	pthread_mutex_lock(&q->lock);
+	q->readers--;
+	pthread_cond_broadcast(&q->left);
+	pthread_mutex_unlock(&q->lock);
+}
+
+int vs_event_fetch(struct vs_event_queue *q, struct nic *nic, void **owner,
+                   enum emu_event_type *type)
+{
+	int err;
+
+	if (!nic_alive(nic) && !nic_exiting(nic))
+		return -EIO;
+	pthread_mutex_lock(&q->lock);
+	q->readers++;
+	pthread_mutex_unlock(&q->lock);
+	pthread_cleanup_push(leave, q);
+	err = wait_and_take(q, nic, owner, type);
+	pthread_cleanup_pop(1);
+	if (err != -EBADF)
+		return err;
+	pause();
+	return -EINTR;
 }
 
 uint32_t vs_event_cancel(struct vs_event_queue *q, struct vs_event *ev)

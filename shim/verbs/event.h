@@ -26,17 +26,26 @@ struct vs_event_queue {
 	int fd;
 	pthread_mutex_t lock;
 	struct vs_event *head, *tail;
+	unsigned readers; /* inside vs_event_fetch */
+	bool closed;
+	pthread_cond_t left; /* by a reader */
 };
 
 /* 0, or -errno (EMFILE…). */
 int vs_event_queue_init(struct vs_event_queue *q);
-/* Nothing may be pending or waiting any more. */
+/*
+ * Close the descriptor: from now on events go nowhere, and who waits in
+ * vs_event_fetch waits for ever, as in a read(2) of a descriptor that was closed.
+ */
+void vs_event_queue_close(struct vs_event_queue *q);
+/* Nothing may be pending any more. Closes. */
 void vs_event_queue_fini(struct vs_event_queue *q);
 /* Under the device lock (it is called from the sink) or not; never blocks. */
 void vs_event_raise(struct vs_event_queue *q, struct vs_event *ev);
 /*
  * The next event's owner and type. Blocks, driving the NIC meanwhile, unless
- * the fd is O_NONBLOCK. 0; -EINTR; -EAGAIN; -EIO in a forked child.
+ * the fd is O_NONBLOCK. 0; -EINTR; -EAGAIN; -EIO in a forked child. When the
+ * process ends, or the queue does, it blocks as a read(2) would that never ends.
  */
 int vs_event_fetch(struct vs_event_queue *q, struct nic *nic, void **owner,
                    enum emu_event_type *type);

@@ -308,9 +308,20 @@ static void stop_waiting(void *arg)
 static bool interrupting_handlers(void)
 {
 	struct sigaction act;
+	sigset_t faults;
 
+	/* What a thread does to itself does not happen while it sleeps. */
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	sigaddset(&faults, SIGBUS);
+	sigaddset(&faults, SIGFPE);
+	sigaddset(&faults, SIGILL);
+	sigaddset(&faults, SIGSYS);
+	sigaddset(&faults, SIGTRAP);
+	sigaddset(&faults, SIGABRT);
 	for (int sig = 1; sig < NSIG; sig++) {
-		if (sigaction(sig, NULL, &act) || (act.sa_flags & SA_RESTART))
+		if (sigismember(&faults, sig) || sigaction(sig, NULL, &act) ||
+		    (act.sa_flags & SA_RESTART))
 			continue;
 		if (act.sa_handler != SIG_DFL && act.sa_handler != SIG_IGN)
 			return true;

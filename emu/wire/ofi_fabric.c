@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <rdma/fi_errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,15 +133,35 @@ static int open_objects(struct ofi_fabric *f)
 	return ret;
 }
 
+/* Libraries that libfabric brings along (PSM) set signal handlers; those are the program's. */
+static void save_signals(struct sigaction saved[NSIG])
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigaction(sig, NULL, &saved[sig]))
+			saved[sig].sa_handler = SIG_ERR;
+}
+
+static void restore_signals(const struct sigaction saved[NSIG])
+{
+	struct sigaction now;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		if (saved[sig].sa_handler != SIG_ERR && !sigaction(sig, NULL, &now) &&
+		    now.sa_handler != saved[sig].sa_handler)
+			sigaction(sig, &saved[sig], NULL);
+}
+
 int ofi_fabric_open(struct ofi_fabric *f, const char *provider)
 {
+	struct sigaction saved[NSIG];
 	int ret;
 
 	memset(f, 0, sizeof(*f));
+	save_signals(saved);
 	ret = load_library();
-	if (ret)
-		return ret;
-	ret = find_provider(f, provider);
+	if (!ret)
+		ret = find_provider(f, provider);
+	restore_signals(saved);
 	if (ret)
 		return ret;
 	ret = open_objects(f);

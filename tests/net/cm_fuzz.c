@@ -117,6 +117,33 @@ static void forge(struct fuzz *f, unsigned to)
 	sim_inject(f->w->sim, 2, to, frame, hdr + EMU_MAD_BYTES);
 }
 
+/* Knows everything of a conversation, and speaks in the name of one side. */
+static void impersonate(struct fuzz *f, unsigned to)
+{
+	struct heard h;
+	struct emu_cm_msg msg;
+	struct emu_pkt pkt;
+	uint32_t hdr;
+
+	if (!f->nheard)
+		return;
+	h = f->heard[dice(f, f->nheard < HEARD ? f->nheard : HEARD)];
+	assert_true(emu_pkt_parse(h.bytes, h.len, &pkt));
+	assert_true(emu_cm_parse(pkt.payload, pkt.payload_len, &msg));
+	hdr = (uint32_t)(pkt.payload - h.bytes);
+	msg.kind = (enum emu_cm_kind)dice(f, EMU_CM_KINDS);
+	msg.data_len = 0;
+	emu_cm_pack(&msg, h.bytes + hdr);
+	sim_inject(f->w->sim, 2, to, h.bytes, h.len);
+}
+
+static void (*const attacks[])(struct fuzz *f, unsigned to) = {replay, forge, impersonate};
+
+static void attack(struct fuzz *f)
+{
+	attacks[dice(f, COUNT(attacks))](f, dice(f, 2));
+}
+
 /* ---- programs that do anything ------------------------------------------------------- */
 
 static void own(struct fuzz *f, struct emu_cm_id *id, unsigned engine)
@@ -227,7 +254,7 @@ static struct emu_cm_id *wait_for(struct fuzz *f, unsigned engine, enum emu_cm_e
 				         type);
 		}
 		if (dice(f, 2))
-			(dice(f, 2) ? forge : replay)(f, dice(f, 2));
+			attack(f);
 		assert_true(sim_step(f->w->sim, sim_now(f->w->sim) + 300 * SECOND));
 	}
 }
@@ -281,10 +308,8 @@ static void play(uint64_t seed)
 			break;
 		case 3:
 		case 4:
-			replay(&f, dice(&f, 2));
-			break;
 		case 5:
-			forge(&f, dice(&f, 2));
+			attack(&f);
 			break;
 		default:
 			let_time_pass(&f);

@@ -188,10 +188,8 @@ static struct sim_group *find_group(struct sim *sim, const struct emu_gid *mgid)
 	group = &sim->group[sim->groups++];
 	group->gid = *mgid;
 	for (unsigned i = 0; i < SIM_ENGINES; i++)
-		group->peer[i] = (struct sim_group_peer){.core = {&group_ops, 0, 1},
-		                                         .sim = sim,
-		                                         .group = group,
-		                                         .src = i};
+		group->peer[i] = (struct sim_group_peer){
+			.core = {&group_ops, 0, 1}, .sim = sim, .group = group, .src = i};
 	return group;
 }
 

@@ -289,8 +289,7 @@ static void connect_cleanly(struct fuzz *f)
 
 static void play(uint64_t seed)
 {
-	struct fuzz f = {.w = world_up(seed % 2 ? SIM_LOSSY : SIM_RELIABLE, 3, seed),
-	                 .seed = seed};
+	struct fuzz f = {.w = world_up(seed % 2 ? SIM_LOSSY : SIM_RELIABLE, 3, seed), .seed = seed};
 
 	sim_set_filter(f.w->sim, listen_in, &f);
 	for (unsigned i = 0; i < 2; i++) {

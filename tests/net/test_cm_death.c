@@ -198,7 +198,8 @@ static void all_connections_of_a_process_end_with_it(void **state)
 	world_down(w);
 }
 
-/* ---- what is no death ------------------------------------------------------------------------- */
+/* ---- what is no death -------------------------------------------------------------------------
+ */
 
 static void a_link_that_breaks_and_comes_back_ends_nothing(void **state)
 {
@@ -229,7 +230,8 @@ static void a_request_survives_a_broken_link(void **state)
 	world_down(w);
 }
 
-/* ---- another life at the same address ------------------------------------------------------------ */
+/* ---- another life at the same address
+ * ------------------------------------------------------------ */
 
 static void say(struct world *w, struct emu_cm_msg *msg)
 {

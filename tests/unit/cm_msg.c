@@ -81,13 +81,13 @@ static void a_request_has_its_fields_where_ibta_says(void **state)
 		{BODY + 28, 4, "\x51\x52\x53\x54"},
 		{BODY + 32, 4, "\xb1\xb2\xb3\x03"},
 		{BODY + 39, 1, "\x02"},
-		{BODY + 43, 1, "\xa1"}, /* 20 << 3 | RC << 1 | flow control */
+		{BODY + 43, 1, "\xa1"},             /* 20 << 3 | RC << 1 | flow control */
 		{BODY + 44, 4, "\xc1\xc2\xc3\xad"}, /* 21 << 3 | 5 retries */
 		{BODY + 48, 4, "\xff\xff\x56\xf8"}, /* MTU 5, RNR 6; 15 retries, SRQ */
 		{BODY + 56, 16, (const char *)v4_a.raw},
 		{BODY + 72, 16, (const char *)v4_b.raw},
 		{BODY + 92, 2, "\x28\x40"},
-		{BODY + 95, 1, "\x98"}, /* 19 << 3 */
+		{BODY + 95, 1, "\x98"},              /* 19 << 3 */
 		{BODY + 140, 4, "\x00\x40\x9c\x41"}, /* IP CM header, version 4, port */
 		{BODY + 144, 16, "\0\0\0\0\0\0\0\0\0\0\0\0\x0a\x4d\x00\x01"},
 		{BODY + 160, 16, "\0\0\0\0\0\0\0\0\0\0\0\0\x0a\x4d\x00\x02"},
@@ -132,22 +132,48 @@ static void the_short_messages_have_their_fields_where_ibta_says(void **state)
 		enum emu_cm_kind kind;
 		struct bytes want[5];
 	} rows[] = {
-		{EMU_CM_MSG_MRA, {{16, 2, "\x00\x11"}, {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
-		                  {BODY + 8, 2, "\x40\xc0"}, {BODY + 10, 3, "abc"}, {0, 0, ""}}},
-		{EMU_CM_MSG_REJ, {{16, 2, "\x00\x12"}, {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
-		                  {BODY + 8, 4, "\x40\x00\x00\x1c"}, {BODY + 84, 3, "abc"}, {0, 0, ""}}},
-		{EMU_CM_MSG_RTU, {{16, 2, "\x00\x14"}, {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
-		                  {BODY + 8, 3, "abc"}, {0, 0, ""}, {0, 0, ""}}},
-		{EMU_CM_MSG_DREQ, {{16, 2, "\x00\x15"}, {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
-		                   {BODY + 8, 3, "\xb1\xb2\xb3"}, {BODY + 12, 3, "abc"}, {0, 0, ""}}},
-		{EMU_CM_MSG_DREP, {{16, 2, "\x00\x16"}, {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
-		                   {BODY + 8, 3, "abc"}, {0, 0, ""}, {0, 0, ""}}},
-		{EMU_CM_MSG_SIDR_REQ, {{16, 2, "\x00\x17"}, {BODY, 6, "\xa1\xa2\xa3\xa4\xff\xff"},
-		                       {BODY + 12, 4, "\x01\x06\x1d\x2f"},
-		                       {BODY + 16, 4, "\x00\x40\x9c\x41"}, {BODY + 52, 3, "abc"}}},
-		{EMU_CM_MSG_SIDR_REP, {{16, 2, "\x00\x18"}, {BODY, 5, "\xd1\xd2\xd3\xd4\x1c"},
-		                       {BODY + 8, 3, "\xb1\xb2\xb3"}, {BODY + 20, 4, "\x51\x52\x53\x54"},
-		                       {BODY + 96, 3, "abc"}}},
+		{EMU_CM_MSG_MRA,
+	         {{16, 2, "\x00\x11"},
+	          {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
+	          {BODY + 8, 2, "\x40\xc0"},
+	          {BODY + 10, 3, "abc"},
+	          {0, 0, ""}}},
+		{EMU_CM_MSG_REJ,
+	         {{16, 2, "\x00\x12"},
+	          {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
+	          {BODY + 8, 4, "\x40\x00\x00\x1c"},
+	          {BODY + 84, 3, "abc"},
+	          {0, 0, ""}}},
+		{EMU_CM_MSG_RTU,
+	         {{16, 2, "\x00\x14"},
+	          {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
+	          {BODY + 8, 3, "abc"},
+	          {0, 0, ""},
+	          {0, 0, ""}}},
+		{EMU_CM_MSG_DREQ,
+	         {{16, 2, "\x00\x15"},
+	          {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
+	          {BODY + 8, 3, "\xb1\xb2\xb3"},
+	          {BODY + 12, 3, "abc"},
+	          {0, 0, ""}}},
+		{EMU_CM_MSG_DREP,
+	         {{16, 2, "\x00\x16"},
+	          {BODY + 4, 4, "\xd1\xd2\xd3\xd4"},
+	          {BODY + 8, 3, "abc"},
+	          {0, 0, ""},
+	          {0, 0, ""}}},
+		{EMU_CM_MSG_SIDR_REQ,
+	         {{16, 2, "\x00\x17"},
+	          {BODY, 6, "\xa1\xa2\xa3\xa4\xff\xff"},
+	          {BODY + 12, 4, "\x01\x06\x1d\x2f"},
+	          {BODY + 16, 4, "\x00\x40\x9c\x41"},
+	          {BODY + 52, 3, "abc"}}},
+		{EMU_CM_MSG_SIDR_REP,
+	         {{16, 2, "\x00\x18"},
+	          {BODY, 5, "\xd1\xd2\xd3\xd4\x1c"},
+	          {BODY + 8, 3, "\xb1\xb2\xb3"},
+	          {BODY + 20, 4, "\x51\x52\x53\x54"},
+	          {BODY + 96, 3, "abc"}}},
 	};
 	uint8_t mad[EMU_MAD_BYTES];
 
@@ -171,9 +197,9 @@ static void the_short_messages_have_their_fields_where_ibta_says(void **state)
 static void private_data_sizes_are_those_of_rdma_cm(void **state)
 {
 	static const uint32_t size[EMU_CM_KINDS] = {
-		[EMU_CM_MSG_REQ] = 56,       [EMU_CM_MSG_MRA] = 222,      [EMU_CM_MSG_REJ] = 148,
-		[EMU_CM_MSG_REP] = 196,      [EMU_CM_MSG_RTU] = 224,      [EMU_CM_MSG_DREQ] = 220,
-		[EMU_CM_MSG_DREP] = 224,     [EMU_CM_MSG_SIDR_REQ] = 180, [EMU_CM_MSG_SIDR_REP] = 136,
+		[EMU_CM_MSG_REQ] = 56,   [EMU_CM_MSG_MRA] = 222,      [EMU_CM_MSG_REJ] = 148,
+		[EMU_CM_MSG_REP] = 196,  [EMU_CM_MSG_RTU] = 224,      [EMU_CM_MSG_DREQ] = 220,
+		[EMU_CM_MSG_DREP] = 224, [EMU_CM_MSG_SIDR_REQ] = 180, [EMU_CM_MSG_SIDR_REP] = 136,
 	};
 
 	for (int kind = 0; kind < EMU_CM_KINDS; kind++)
@@ -216,22 +242,22 @@ static void what_is_no_message_of_ours_is_refused(void **state)
 		size_t at;
 		uint8_t value;
 	} wrong[] = {
-		{0, 2},                  /* base version */
-		{1, 3},                  /* management class */
-		{2, 1},                  /* class version */
-		{3, 0x81},               /* method */
-		{17, 0x19},              /* LAP */
-		{17, 0},                 /* no attribute */
-		{16, 1},                 /* attribute of 16 bits */
-		{BODY + 8, 1},           /* service id of somebody else */
-		{BODY + 13, 0x99},       /* port space */
-		{BODY + 43, 0x04 | 0x01},/* reliable datagram */
-		{BODY + 50, 0x06},       /* MTU 0 */
-		{BODY + 50, 0x66},       /* MTU 6 */
-		{BODY + 71, 9},          /* path from somewhere else */
-		{BODY + 87, 9},          /* to somewhere else */
-		{BODY + 140, 1},         /* IP CM header: version */
-		{BODY + 141, 0x50},      /* IP version */
+		{0, 2},                   /* base version */
+		{1, 3},                   /* management class */
+		{2, 1},                   /* class version */
+		{3, 0x81},                /* method */
+		{17, 0x19},               /* LAP */
+		{17, 0},                  /* no attribute */
+		{16, 1},                  /* attribute of 16 bits */
+		{BODY + 8, 1},            /* service id of somebody else */
+		{BODY + 13, 0x99},        /* port space */
+		{BODY + 43, 0x04 | 0x01}, /* reliable datagram */
+		{BODY + 50, 0x06},        /* MTU 0 */
+		{BODY + 50, 0x66},        /* MTU 6 */
+		{BODY + 71, 9},           /* path from somewhere else */
+		{BODY + 87, 9},           /* to somewhere else */
+		{BODY + 140, 1},          /* IP CM header: version */
+		{BODY + 141, 0x50},       /* IP version */
 		{BODY + 141, 0x41},
 	};
 	struct emu_cm_msg msg = request(), back;

@@ -336,6 +336,22 @@ static void acks_are_coalesced(void **state)
 	rig_down(rig);
 }
 
+static void message_is_acknowledged_once(void **state)
+{
+	struct rig_filter filter = {
+		.src = 1, .opcode = PKT_ACK, .opcode_mask = 0xff, .verdict = SIM_PASS};
+	struct rig *rig = up_with(*(enum sim_flavour *)*state, &filter);
+
+	rig_send(&rig->a, EMU_WR_RDMA_WRITE, 1, 0, 100, 0);
+	rig_expect(&rig->a, rig->a.scq, 1, EMU_WC_SUCCESS);
+	for (unsigned i = 0; i < 10; i++) {
+		rig_send(&rig->b, EMU_WR_RDMA_WRITE, i, 0, 100, 0);
+		rig_expect(&rig->b, rig->b.scq, i, EMU_WC_SUCCESS);
+	}
+	assert_int_equal(filter.seen, 1);
+	rig_down(rig);
+}
+
 static void same_seed_same_run(void **state)
 {
 	uint64_t digest[3];
@@ -397,6 +413,7 @@ int main(void)
 		cmocka_unit_test(wild_order_is_put_right),
 		cmocka_unit_test(full_and_holding_wire_carries_everything),
 		ON_BOTH_WIRES(acks_are_coalesced),
+		ON_BOTH_WIRES(message_is_acknowledged_once),
 		cmocka_unit_test(same_seed_same_run),
 		cmocka_unit_test(region_on_a_holding_wire_is_busy_until_cut),
 	};

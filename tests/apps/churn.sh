@@ -6,6 +6,9 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 start churn
-limit=120
-in_both_forms churn
+limit=240
+forms=(dropin)
+in_both_forms churn 10000
+forms=(preload)
+in_both_forms churn 2000
 finish

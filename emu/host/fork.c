@@ -8,6 +8,7 @@
 #include "fork.h"
 
 #include "flush.h"
+#include "mcast.h"
 #include "progress.h"
 #include "thread.h"
 #include "watch.h"
@@ -48,9 +49,8 @@ static void after_fork_child(void)
 	pthread_setcancelstate(nic->cancel_state, &state);
 	if (nic->ofi)
 		wire_ofi_forget(nic->ofi);
+	nic_mcast_forget(nic);
 	nic_watch_close(nic);
-	if (nic->mcast)
-		wire_mcast_forget(nic->mcast);
 	close(nic->doorbell);
 	close(nic->standby_timer);
 	close(nic->deadline_timer);

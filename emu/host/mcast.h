@@ -8,7 +8,9 @@
 int nic_mcast(void *host, const struct emu_gid *mgid, bool join);
 /* The peer that sends to a group; NULL: cannot be had. Device lock. */
 struct wire_peer *nic_mcast_peer(struct nic *nic, const struct emu_gid *mgid);
-/* End of the NIC, after nic_watch_close. */
+/* In a forked child. */
+void nic_mcast_forget(struct nic *nic);
+/* End of the NIC, before nic_watch_close. */
 void nic_mcast_close(struct nic *nic);
 
 #endif

@@ -104,9 +104,9 @@ static void destroy(struct nic *nic)
 	if (nic->ofi)
 		wire_ofi_close(nic->ofi);
 	wire_loop_close(nic->loop);
+	nic_mcast_close(nic);
 	nic_watch_close(nic);
 	nic_cm_close(nic);
-	nic_mcast_close(nic);
 	if (nic->doorbell >= 0)
 		close(nic->doorbell);
 	if (nic->standby_timer >= 0)

@@ -10,7 +10,6 @@
 #include <emu/nic.h>
 
 #include "wire_loop.h"
-#include "wire_mcast.h"
 #include "wire_ofi.h"
 
 #include <pthread.h>
@@ -30,8 +29,7 @@ struct nic {
 	struct emu_dev *dev;
 	struct wire_ofi *ofi;
 	struct wire_loop *loop;
-	struct wire_mcast *mcast; /* NULL until a group is used */
-	struct nic_group *groups;
+	struct nic_mcast *mcast; /* NULL until a group is used */
 	const struct sv_config *cfg;
 	struct nic_sink sink;
 	uint64_t now_ns; /* of the last pass */

@@ -123,6 +123,12 @@ static int start(struct cs_id *id)
 	return err || !is_ud(id) ? err : cs_qp_to_rts(id);
 }
 
+/*
+ * Every real device grants some inline room beside its descriptors, asked for or
+ * not, and rdma_xclient relies on it.
+ */
+#define MIN_INLINE 32
+
 /* ---- life -------------------------------------------------------------------------- */
 
 static bool conflict(const void *have, const void *want)
@@ -158,6 +164,8 @@ static int create(struct cs_id *id, struct ibv_qp_init_attr_ex *attr)
 		attr->recv_cq = id->id.recv_cq;
 	if (id->id.srq && !attr->srq)
 		attr->srq = id->id.srq;
+	if (attr->cap.max_send_wr && attr->cap.max_inline_data < MIN_INLINE)
+		attr->cap.max_inline_data = MIN_INLINE;
 	id->id.qp = ibv_create_qp_ex(id->id.verbs, attr);
 	if (!id->id.qp) {
 		err = -errno;

@@ -49,6 +49,8 @@ struct ofi_peer *ofi_peer_get(struct wire_ofi *ofi, const struct wire_addr *addr
 		return NULL;
 	peer->wire.ops = &ofi_wire_ops;
 	peer->wire.max_payload = OFI_MAX_PAYLOAD;
+	peer->wire.host =
+		ofi_sock_allowed(&addr->ip, NULL, 0) ? WIRE_THIS_HOST : WIRE_OTHER_HOSTS;
 	peer->ofi = ofi;
 	peer->addr = *addr;
 	peer->refs = 1;
@@ -77,6 +79,7 @@ void ofi_peer_unblock(struct ofi_peer *peer)
 		return;
 	peer->blocked = false;
 	emu_wire_writable(peer->ofi->dev, &peer->wire);
+	ofi_pong_peer(peer);
 }
 
 /* ---- links ---------------------------------------------------------------- */

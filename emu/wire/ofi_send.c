@@ -315,18 +315,31 @@ void ofi_pong_received(struct ofi_link *link)
 	link->ping_skipped = again && !link->ping_skipped;
 }
 
+/*
+ * A PONG says that the answers to all before it are under way too: it waits
+ * while our own link to the peer is opening or full.
+ */
 static void send_pong(struct ofi_link *link)
 {
 	struct ofi_op *op = &link->pong;
 	struct iovec iov = { .iov_base = op->head, .iov_len = OFI_RECORD + OFI_CONTROL_HEAD };
 
 	/* One at a time, so that a peer that asks and never reads costs nothing. */
-	if (op->busy)
+	if (op->busy || link->peer->blocked)
 		return;
 	put_record(op->head, OFI_CONTROL_HEAD | OFI_CONTROL_FLAG);
 	memset(op->head + OFI_RECORD, 0, OFI_CONTROL_HEAD);
 	op->head[OFI_RECORD] = OFI_PONG;
 	link->pong_due = !start(op, &iov, 1);
+}
+
+void ofi_pong_peer(struct ofi_peer *peer)
+{
+	struct ofi_link *link;
+
+	TAILQ_FOREACH(link, &peer->ofi->links, entry)
+		if (link->peer == peer && link->pong_due)
+			ofi_link_dirty(link);
 }
 
 /* ---- the rest ------------------------------------------------------------------- */

@@ -25,5 +25,7 @@ void ofi_link_ready(struct ofi_link *link);
 void ofi_send_done(struct ofi_op *op);
 /* The answer to our PING. */
 void ofi_pong_received(struct ofi_link *link);
+/* Our link to the peer can send again: so can PONGs that waited for it. */
+void ofi_pong_peer(struct ofi_peer *peer);
 
 #endif

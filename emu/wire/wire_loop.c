@@ -93,6 +93,7 @@ int wire_loop_open(struct emu_dev *dev, struct wire_loop **out)
 		return -ENOMEM;
 	loop->peer.ops = &loop_ops;
 	loop->peer.max_payload = MAX_PAYLOAD;
+	loop->peer.host = WIRE_THIS_HOST;
 	loop->dev = dev;
 	for (int i = 0; i < 2; i++) {
 		loop->queue[i].data = malloc(QUEUE_SIZE);

@@ -69,10 +69,19 @@ struct wire_ops {
 	void (*put)(struct wire_peer *peer);
 };
 
+/*
+ * Whom a packet can be from. Hosts that SOFTVERBS_ALLOW lets in are one: which
+ * of its addresses such a host sends from is its kernel's choice, not its GID's.
+ */
+enum wire_host {
+	WIRE_THIS_HOST = 1,
+	WIRE_OTHER_HOSTS = 2,
+};
+
 /* The part of a peer that the core sees; a wire embeds it in its own. */
 struct wire_peer {
 	const struct wire_ops *ops;
-	uint32_t host; /* equal for all peers at one address: who may answer for whom */
+	uint32_t host; /* enum wire_host or the wire's own: who may answer for whom */
 	uint32_t max_payload; /* bytes of payload in one frame, at least 4096 (one MTU); 1 = one MTU packet a frame */
 };
 

@@ -61,6 +61,27 @@ static void peer_that_comes_later_is_found(void **state)
 	assert_true(gets_through(rig, 50));
 }
 
+/* Else the answers to what was probed for are still on their way, and a retry is counted. */
+static void probe_is_answered_once_the_peer_can_answer(void **state)
+{
+	struct rig *rig = *state;
+	struct packet *p;
+	struct emu_tx tx;
+
+	establish(rig);
+	send_one(rig, 7, 8);
+	assert_true(rig_until(rig, &rig->b.received, 1));
+	p = fake_take(&rig->b);
+	assert_non_null(p);
+	fake_tx(&tx, 0, rig->memory, 8, 1);
+	assert_int_equal(p->src->ops->send(p->src, &tx), WIRE_BUSY);
+	free(p);
+	rig->b.writable = 0;
+	assert_int_equal(rig->peer->ops->probe(rig->peer), WIRE_PROBE_STARTED);
+	assert_true(rig_until(rig, &rig->a.answered, 1));
+	assert_int_equal(rig->b.writable, 1);
+}
+
 static void death_of_a_peer_is_reported_once(void **state)
 {
 	struct rig *rig = *state;
@@ -245,6 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(peer_that_refuses_loses_packets_silently),
 		CASE(peer_that_comes_later_is_found),
+		CASE(probe_is_answered_once_the_peer_can_answer),
 		CASE(death_of_a_peer_is_reported_once),
 		CASE(death_of_a_peer_gives_held_packets_back),
 		CASE(abort_gives_held_packets_back_at_once),

@@ -330,7 +330,7 @@ static void datagrams_wait_for_a_connection_that_is_being_made(void **state)
 	for (int i = 0; i < 10; i++)
 		post_recv(b, (uint64_t)i, GRH + 10);
 	for (int i = 0; i < 10; i++)
-		send_to_end(a, b, "in order" + i % 3);
+		send_to_end(a, b, &"in order"[i % 3]);
 	none(a->scq);
 	run(w);
 	for (int i = 0; i < 10; i++) {

@@ -5,6 +5,7 @@
 #include "cm/conn.h"
 #include "cm/out.h"
 #include "cm/send.h"
+#include "cm/verify.h"
 #include "err.h"
 
 /* ---- asking ------------------------------------------------------------------------------ */
@@ -81,6 +82,7 @@ void emu_cm_found(struct emu_dev *dev, uint32_t cookie, uint32_t slot)
 		return;
 	if (id->route.peer)
 		id->route.peer->ops->put(id->route.peer);
+	emu_cm_stop_probing(id);
 	id->route.peer = peer;
 	id->route.qpn = qpn;
 	emu_cm_do(id, EMU_CM_ON_FOUND, &nothing);

@@ -197,6 +197,7 @@ void emu_cm_id_free(struct emu_cm_id *id)
 	struct emu_cm *cm = id->cm;
 
 	emu_cm_id_take(id);
+	emu_cm_stop_probing(id);
 	unlink_by_id(id);
 	unlink_by_qpn(id);
 	emu_timer_stop(&cm->dev->timers, &id->timer);

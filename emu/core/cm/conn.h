@@ -65,6 +65,7 @@ struct emu_cm {
 	struct emu_cm_out *out, **out_end; /* MADs to send, oldest first */
 	struct emu_cm_out *blocked, **blocked_end; /* their peer was busy */
 	uint32_t nout;
+	uint32_t probing; /* ids that are */
 };
 
 /* A new id, or NULL: no memory, or 65,535 of them. */

@@ -7,11 +7,25 @@
 /* Wires do not connect again at once; a dying process may take a moment to close all it has. */
 #define VERIFY_AFTER_NS 20000000u
 
+static void start_probing(struct emu_cm_id *id)
+{
+	if (!id->probing)
+		id->cm->probing++;
+	id->probing = true;
+}
+
+void emu_cm_stop_probing(struct emu_cm_id *id)
+{
+	if (id->probing)
+		id->cm->probing--;
+	id->probing = false;
+}
+
 void emu_cm_bury(struct emu_cm_id *id)
 {
 	const struct emu_cm_in nothing = { 0 };
 
-	id->probing = false;
+	emu_cm_stop_probing(id);
 	emu_timer_stop(&id->cm->dev->timers, &id->verify);
 	emu_cm_do(id, EMU_CM_ON_PEER_GONE, &nothing);
 }
@@ -27,7 +41,7 @@ void emu_cm_probe(struct emu_cm_id *id)
 	struct wire_peer *peer = id->route.peer;
 
 	if (peer->ops->probe(peer) == WIRE_PROBE_STARTED)
-		id->probing = true;
+		start_probing(id);
 	else if (emu_cm_can(id, EMU_CM_ON_PEER_GONE))
 		emu_cm_bury(id);
 }
@@ -36,11 +50,11 @@ void emu_cm_answered(struct emu_dev *dev, const struct wire_peer *peer)
 {
 	struct emu_cm *cm = dev->cm;
 
-	for (uint32_t i = cm->ids.first; i < cm->ids.high; i++) {
+	for (uint32_t i = cm->ids.first; cm->probing && i < cm->ids.high; i++) {
 		struct emu_cm_id *id = emu_cm_id_at(cm, i);
 
 		if (id && id->route.peer == peer)
-			id->probing = false;
+			emu_cm_stop_probing(id);
 	}
 }
 

@@ -15,6 +15,8 @@
 void emu_cm_verify(struct emu_cm_id *id);
 /* The message went out: ask the wire. */
 void emu_cm_probe(struct emu_cm_id *id);
+/* Not any more. */
+void emu_cm_stop_probing(struct emu_cm_id *id);
 /* The other end is dead for certain. */
 void emu_cm_bury(struct emu_cm_id *id);
 

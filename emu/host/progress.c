@@ -251,6 +251,8 @@ static void count_spin(struct nic *nic, uint64_t begun)
 	if (nic->spins >= SPINS_TO_CLAIM) {
 		nic->spins = 0;
 		atomic_store(&nic->spinning, true);
+		/* From now on it must look now and then whether we still poll. */
+		nic_ring(nic);
 	}
 }
 

@@ -83,6 +83,7 @@ static void give_way(struct nic *nic)
 static void *nic_thread(void *arg)
 {
 	struct nic *nic = arg;
+	const char *notice;
 	bool driven, sleep;
 
 	prctl(PR_SET_NAME, "softverbs-nic");
@@ -98,7 +99,10 @@ static void *nic_thread(void *arg)
 			nic_arm_deadline(nic);
 		/* Under the lock, so that no pass leaves work behind and thinks us awake. */
 		atomic_store(&nic->asleep, sleep);
+		notice = wire_ofi_notice(nic->ofi);
 		nic_leave(nic);
+		if (notice)
+			sv_log(SV_LOG_WARN, "%s", notice);
 		if (!sleep)
 			continue;
 		/* Changed meanwhile? Who changes it rings only if asleep was set. */

@@ -51,15 +51,21 @@ static void make_hello(const struct wire_ofi *ofi, struct hello *hello, const ui
 	memcpy(hello->nonce, nonce, OFI_NONCE_SIZE);
 }
 
-static bool check_hello(const struct wire_ofi *ofi, const uint8_t *data, size_t len,
+static bool check_hello(struct wire_ofi *ofi, const uint8_t *data, size_t len,
 			struct hello *hello, uint16_t *slot)
 {
 	if (len < sizeof(*hello))
 		return false;
 	memcpy(hello, data, sizeof(*hello));
 	*slot = (uint16_t)(hello->slot[0] << 8 | hello->slot[1]);
-	return !memcmp(hello->magic, magic, sizeof(magic)) && hello->version == HELLO_VERSION &&
-	       hello->flags == hello_flags(ofi) && *slot < HOST_SLOTS;
+	if (memcmp(hello->magic, magic, sizeof(magic)) || hello->version != HELLO_VERSION ||
+	    *slot >= HOST_SLOTS)
+		return false;
+	if (hello->flags != hello_flags(ofi)) {
+		ofi->notice = "a peer was refused: only one of us has a SOFTVERBS_SECRET";
+		return false;
+	}
+	return true;
 }
 
 /* ---- sockets below -------------------------------------------------------------- */
@@ -181,6 +187,7 @@ static void link_connected(struct ofi_link *link, const uint8_t *data, size_t le
 		memcpy(link->transcript.accepter_nonce, hello.nonce, OFI_NONCE_SIZE);
 		if (*ofi->cfg->secret &&
 		    !ofi_proven(ofi->cfg->secret, false, &link->transcript, hello.proof)) {
+			ofi->notice = "a peer was refused: it has another SOFTVERBS_SECRET";
 			ofi_link_break(link);
 			return;
 		}

@@ -125,6 +125,8 @@ struct wire_ofi {
 	unsigned opening; /* links that are */
 	unsigned busy; /* sends that libfabric works on */
 	bool any_failed, any_stalled;
+	const char *notice; /* for the user, when the lock is free */
+	bool noticed;
 	struct ofi_peers peers[OFI_PEER_BUCKETS];
 };
 

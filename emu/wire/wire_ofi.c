@@ -157,6 +157,14 @@ bool wire_ofi_deferred(const struct wire_ofi *ofi)
 	return !ofi->muted && !TAILQ_EMPTY(&ofi->dirty);
 }
 
+const char *wire_ofi_notice(struct wire_ofi *ofi)
+{
+	const char *notice = ofi->noticed ? NULL : ofi->notice;
+
+	ofi->noticed |= notice != NULL;
+	return notice;
+}
+
 /* ---- sleeping --------------------------------------------------------------- */
 
 uint64_t wire_ofi_deadline(const struct wire_ofi *ofi)

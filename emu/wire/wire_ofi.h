@@ -47,6 +47,8 @@ bool wire_ofi_deferred(const struct wire_ofi *ofi);
 uint64_t wire_ofi_deadline(const struct wire_ofi *ofi);
 /* Packets are batched or on their way out. */
 bool wire_ofi_sending(const struct wire_ofi *ofi);
+/* What the user should be told, once, without the lock; NULL: nothing. */
+const char *wire_ofi_notice(struct wire_ofi *ofi);
 /* To sleep on, level-triggered, after wire_ofi_may_sleep() said yes. */
 void wire_ofi_wait_fds(const struct wire_ofi *ofi, int fds[WIRE_OFI_FDS]);
 bool wire_ofi_may_sleep(struct wire_ofi *ofi);

@@ -84,13 +84,15 @@ static struct card side_card(struct side *s)
 	return (struct card){ emu_qp_num(s->qp), emu_mr_rkey(s->mr), (uintptr_t)s->buf };
 }
 
+static uint8_t ack_timeout = 17;
+
 static void side_connect(struct side *s, uint32_t dest)
 {
 	static const uint8_t loopback[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
 	struct emu_qp_attr a = {
 		.qp_state = EMU_QPS_INIT, .port_num = 1, .access_flags = ALL_ACCESS,
 		.path_mtu = 5, .dest_qp_num = dest, .max_rd_atomic = 4, .max_dest_rd_atomic = 4,
-		.min_rnr_timer = 12, .timeout = 17, .retry_cnt = 7, .rnr_retry = 7,
+		.min_rnr_timer = 12, .timeout = ack_timeout, .retry_cnt = 7, .rnr_retry = 7,
 		.ah = { .is_global = 1, .port_num = 1, .hop_limit = 1 },
 	};
 
@@ -194,6 +196,32 @@ static void thread_works_for_a_program_that_sleeps(void **state)
 	}
 	side_close(&b);
 	side_close(&a);
+}
+
+/* Its timers are the thread's business again as soon as it stops polling. */
+static void timers_run_for_a_program_that_stopped_polling(void **state)
+{
+	struct emu_wc wc;
+	struct card card;
+	time_t end;
+	struct side s;
+
+	side_open(&s);
+	ack_timeout = 12; /* 17 ms */
+	side_connect(&s, emu_qp_num(s.qp) ^ 0x800); /* nobody */
+	ack_timeout = 17;
+	card = side_card(&s);
+	usleep(50000); /* the thread sleeps now and watches the wires */
+	for (int i = 0; i < 2000; i++)
+		nic_poll(s.nic);
+	post_write(&s, &card, 8);
+	end = time(NULL) + 20;
+	while (emu_cq_poll(s.cq, 1, &wc) != 1) {
+		assert_true(time(NULL) < end);
+		usleep(1000);
+	}
+	assert_int_equal(wc.status, EMU_WC_RETRY_EXC_ERR);
+	side_close(&s);
 }
 
 struct child {
@@ -567,6 +595,7 @@ int main(void)
 		cmocka_unit_test(spinning_target_sees_each_write),
 		cmocka_unit_test(both_ends_in_one_process_and_on_one_qp),
 		cmocka_unit_test(thread_works_for_a_program_that_sleeps),
+		cmocka_unit_test(timers_run_for_a_program_that_stopped_polling),
 		cmocka_unit_test(wait_returns_when_the_event_comes),
 		cmocka_unit_test(wait_on_a_nonblocking_descriptor_does_not),
 		cmocka_unit_test(wait_treats_signals_as_a_read_would),

@@ -195,7 +195,12 @@ static void same_secret_connects(void **state)
 
 static void other_secret_does_not_connect(void **state)
 {
-	assert_false(connects_with(*state, "sesame", "barley"));
+	struct rig *rig = *state;
+
+	assert_false(connects_with(rig, "sesame", "barley"));
+	assert_non_null(wire_ofi_notice(rig->ofi_a)); /* the user learns of it, once */
+	assert_false(gets_through(rig, 2));
+	assert_null(wire_ofi_notice(rig->ofi_a));
 }
 
 static void missing_secret_does_not_connect(void **state)

@@ -41,7 +41,7 @@ struct datagram { /* host order where the order does not matter to who asked */
 	uint16_t ps, port; /* network order */
 	uint16_t zero;
 	uint32_t slot; /* network order */
-	uint32_t cookie;
+	uint32_t number; /* of the question */
 	uint64_t nonce;
 	uint8_t ip[16];
 };
@@ -101,9 +101,9 @@ static void take(struct nic *nic, const struct datagram *d, ssize_t len, bool re
 	if (!is_valid(d, len) || d->nonce != nic->cm_nonce)
 		return;
 	if (refused || d->kind == REFUSED)
-		emu_cm_refused(nic->dev, d->cookie);
+		nic_cm_question_refused(&nic->cm_questions, d->number, nic->dev);
 	else if (d->kind == FOUND)
-		emu_cm_found(nic->dev, d->cookie, ntohl(d->slot));
+		nic_cm_question_found(&nic->cm_questions, d->number, nic->dev, ntohl(d->slot));
 }
 
 /* What the kernel has to say about a question: its bytes, and what became of it. */
@@ -234,13 +234,14 @@ void nic_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint3
 		.kind = QUESTION,
 		.ps = htons(ps),
 		.port = htons(dst->port),
-		.cookie = cookie,
 	};
 
 	own = nic_address_of(&dst->ip, &addr);
 	if (own && emu_cm_listening(nic->dev, ps, dst) && found_here(nic, cookie))
 		return;
 	if (!nic->cm_nonce && getrandom(&nic->cm_nonce, sizeof(nic->cm_nonce), 0) < 0)
+		return;
+	if (!nic_cm_question_add(&nic->cm_questions, dst, ps, cookie, &d.number))
 		return;
 	memcpy(d.magic, magic, sizeof(magic));
 	memcpy(d.ip, dst->ip.raw, sizeof(d.ip));
@@ -262,6 +263,7 @@ void nic_cm_close(struct nic *nic)
 		free(nic->cm_askers[i / 2][i % 2]);
 		nic->cm_askers[i / 2][i % 2] = NULL;
 	}
+	nic_cm_questions_free(&nic->cm_questions);
 	free(nic->cm_answers);
 	nic->cm_answers = NULL;
 	nic->cm_answer_count = 0;

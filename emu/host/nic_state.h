@@ -9,6 +9,7 @@
 
 #include <emu/nic.h>
 
+#include "cm_question.h"
 #include "wire_loop.h"
 #include "wire_ofi.h"
 
@@ -44,6 +45,7 @@ struct nic {
 	/* Look-ups of the connection manager: cm_port.h. */
 	void (*cm_event)(const struct emu_cm_event *event);
 	struct nic_cm_asker *cm_askers[2][2]; /* [IPv4][this host] */
+	struct nic_cm_questions cm_questions; /* asked, not answered yet */
 	struct nic_cm_answer *cm_answers; /* to look-ups, not given yet */
 	unsigned cm_answer_count;
 	uint64_t cm_nonce; /* 0: not chosen yet */

@@ -236,12 +236,19 @@ static enum step step(struct emu_qp *qp)
 	return send_packet(qp, wqe);
 }
 
+/* The oldest WQE has PSNs: packets of it went out, or wait to go out (again). */
+static bool has_begun(struct emu_qp *qp)
+{
+	return qp->req.una != emu_wq_head(&qp->sq) &&
+	       emu_qp_wqe(qp, qp->req.una)->started;
+}
+
 /* IBTA 10.3.1.5: what was begun is finished, the rest is held. */
 void emu_req_report_drained(struct emu_qp *qp)
 {
 	struct emu_req *req = &qp->req;
 
-	if (emu_qp_state(qp) != EMU_QPS_SQD || !req->draining || req->una != req->next || req->off)
+	if (emu_qp_state(qp) != EMU_QPS_SQD || !req->draining || has_begun(qp))
 		return;
 	req->draining = false;
 	qp->dev->env->async_event(qp->dev->host, EMU_EVENT_SQ_DRAINED, qp->user);

@@ -133,7 +133,6 @@ bool emu_ud_run(struct emu_qp *qp)
 		req->psn = emu_psn_add(req->psn, 1);
 		emu_qp_complete_send(qp, EMU_WC_SUCCESS, 0);
 	}
-	req->next = req->una; /* a datagram is done when it is sent */
 	emu_req_report_drained(qp);
 	return emu_qp_state(qp) == EMU_QPS_RTS && req->una != emu_wq_head(&qp->sq);
 }

@@ -324,6 +324,26 @@ static void sqd_finishes_what_was_sent_and_holds_the_rest(void **state)
 	rig_down(rig);
 }
 
+static void sqd_waits_for_a_request_that_is_sent_again(void **state)
+{
+	struct rig *rig = up(state);
+	struct node *a = &rig->a;
+	struct emu_qp_attr attr = {.qp_state = EMU_QPS_SQD, .en_sqd_async_notify = 1};
+
+	/* No receive is there: RNR NAK, and the wait for the next try. */
+	rig_send(a, EMU_WR_SEND, 1, 0, 10, 0);
+	sim_run_until(rig->sim, 100 * US);
+	assert_int_equal(emu_qp_modify(a->qp, &attr, EMU_QP_STATE | EMU_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	sim_run_until(rig->sim, 10 * MS);
+	rig_expect_async(a, EMU_EVENT_NONE);
+	rig_recv(&rig->b, 2, 0, 100);
+	rig_expect(a, a->scq, 1, EMU_WC_SUCCESS);
+	rig_rest(rig, SECOND);
+	rig_expect_async(a, EMU_EVENT_SQ_DRAINED);
+	rig_expect_async(a, EMU_EVENT_NONE);
+	rig_down(rig);
+}
+
 /* ---- order and depth ------------------------------------------------------------------ */
 
 static void fence_waits_for_earlier_reads(void **state)
@@ -424,6 +444,7 @@ int main(void)
 		ON_BOTH_WIRES(reset_forgets_the_queues_and_keeps_the_completions),
 		ON_BOTH_WIRES(destroyed_qp_leaves_its_completions),
 		ON_BOTH_WIRES(sqd_finishes_what_was_sent_and_holds_the_rest),
+		ON_BOTH_WIRES(sqd_waits_for_a_request_that_is_sent_again),
 		ON_BOTH_WIRES(fence_waits_for_earlier_reads),
 		ON_BOTH_WIRES(reads_in_flight_are_bounded_by_max_rd_atomic),
 		ON_BOTH_WIRES(query_tells_what_was_set_and_the_live_psns),

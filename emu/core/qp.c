@@ -262,6 +262,10 @@ void emu_qp_error(struct emu_qp *qp)
 	if (emu_qp_state(qp) == EMU_QPS_ERR)
 		return;
 	emu_qp_set_state(qp, EMU_QPS_ERR);
+	/* Orders the state before the rings: who posts a receive posts, then looks at the state. */
+	atomic_thread_fence(memory_order_seq_cst);
+	/* It waits for no peer any more: what is posted from now on is flushed at once. */
+	emu_dev_unlist(qp->dev, qp);
 	emu_timer_stop(&qp->dev->timers, &qp->timer);
 	qp->req.timer_use = EMU_TIMER_OFF;
 	qp->req.probing = false;

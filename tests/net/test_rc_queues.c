@@ -252,6 +252,27 @@ static void posts_in_the_error_state_are_flushed_at_once(void **state)
 	rig_down(rig);
 }
 
+static void posts_in_the_error_state_do_not_wait_for_a_silent_peer(void **state)
+{
+	struct rig *rig = rig_new(SIM_RELIABLE, 1);
+	struct node *a = &rig->a;
+
+	rig->params.connect_ns = LONG;
+	sim_set_params(rig->sim, &rig->params);
+	rig_up(rig);
+	assert_int_equal(try_write(a, 1, 0), 0);
+	sim_settle(rig->sim); /* WIRE_BUSY */
+	assert_int_equal(rig_modify(a, EMU_QPS_ERR), 0);
+	rig_expect_error(a, a->scq, 1, EMU_WC_WR_FLUSH_ERR, 0xf5);
+	assert_int_equal(try_write(a, 2, 0), 0);
+	assert_int_equal(try_recv(a, 3), 0);
+	sim_run_until(rig->sim, SECOND);
+	rig_expect_error(a, a->scq, 2, EMU_WC_WR_FLUSH_ERR, 0xf5);
+	rig_expect_error(a, a->rcq, 3, EMU_WC_WR_FLUSH_ERR, 0xf9);
+	assert_int_equal(sim_now(rig->sim), SECOND);
+	rig_down(rig);
+}
+
 static void reset_forgets_the_queues_and_keeps_the_completions(void **state)
 {
 	struct rig *rig = up(state);
@@ -441,6 +462,7 @@ int main(void)
 		ON_BOTH_WIRES(reads_without_read_depth_are_einval),
 		ON_BOTH_WIRES(error_state_flushes_both_queues_in_order),
 		ON_BOTH_WIRES(posts_in_the_error_state_are_flushed_at_once),
+		cmocka_unit_test(posts_in_the_error_state_do_not_wait_for_a_silent_peer),
 		ON_BOTH_WIRES(reset_forgets_the_queues_and_keeps_the_completions),
 		ON_BOTH_WIRES(destroyed_qp_leaves_its_completions),
 		ON_BOTH_WIRES(sqd_finishes_what_was_sent_and_holds_the_rest),

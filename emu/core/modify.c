@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ah.h"
+#include "comp.h"
 #include "err.h"
 #include "qp.h"
 #include "qp_state.h"
@@ -144,6 +145,9 @@ static int find_peer(struct emu_qp *qp, const struct emu_qp_attr *attr, uint32_t
 	if (qp->peer)
 		qp->peer->ops->put(qp->peer);
 	qp->peer = peer;
+	/* What it waited for was the old one's to tell: to be writable, an answer to a probe. */
+	emu_dev_unlist(dev, qp);
+	emu_comp_peer_answered(qp);
 	return 0;
 }
 

@@ -365,6 +365,27 @@ static void sqd_waits_for_a_request_that_is_sent_again(void **state)
 	rig_down(rig);
 }
 
+static void sqd_with_another_path_does_not_wait_for_the_old_one(void **state)
+{
+	struct rig *rig = rig_new(SIM_RELIABLE, 1);
+	struct node *a = &rig->a;
+	struct emu_qp_attr attr = {.qp_state = EMU_QPS_SQD};
+
+	rig->params.connect_ns = LONG;
+	sim_set_params(rig->sim, &rig->params);
+	rig_up(rig);
+	assert_int_equal(try_write(a, 1, EMU_SEND_SIGNALED), 0);
+	sim_settle(rig->sim); /* WIRE_BUSY */
+	assert_int_equal(emu_qp_modify(a->qp, &attr, EMU_QP_STATE), 0);
+	attr.ah = a->attr.ah;
+	attr.ah.dgid = sim_gid(2);
+	assert_int_equal(emu_qp_modify(a->qp, &attr, EMU_QP_STATE | EMU_QP_AV), 0);
+	/* Nobody is there, and that shows. */
+	rig_expect_error(a, a->scq, 1, EMU_WC_RETRY_EXC_ERR, 0x81);
+	assert_in_range(sim_now(rig->sim), 0, SECOND);
+	rig_down(rig);
+}
+
 /* ---- order and depth ------------------------------------------------------------------ */
 
 static void fence_waits_for_earlier_reads(void **state)
@@ -467,6 +488,7 @@ int main(void)
 		ON_BOTH_WIRES(destroyed_qp_leaves_its_completions),
 		ON_BOTH_WIRES(sqd_finishes_what_was_sent_and_holds_the_rest),
 		ON_BOTH_WIRES(sqd_waits_for_a_request_that_is_sent_again),
+		cmocka_unit_test(sqd_with_another_path_does_not_wait_for_the_old_one),
 		ON_BOTH_WIRES(fence_waits_for_earlier_reads),
 		ON_BOTH_WIRES(reads_in_flight_are_bounded_by_max_rd_atomic),
 		ON_BOTH_WIRES(query_tells_what_was_set_and_the_live_psns),

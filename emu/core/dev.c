@@ -372,7 +372,7 @@ uint64_t emu_next_deadline(const struct emu_dev *dev)
 
 bool emu_pending(const struct emu_dev *dev)
 {
-	return dev->ready.first || emu_cm_pending(dev) ||
+	return dev->ready.first || dev->overrun || emu_cm_pending(dev) ||
 	       atomic_load_explicit(&dev->rung, memory_order_acquire);
 }
 

@@ -159,6 +159,26 @@ static void overflow_is_told_once_and_old_completions_stay(void **state)
 	rig_down(rig);
 }
 
+/* The flush of one QP overflows the CQ: the other one's end must not wait for something else. */
+static void overflow_by_a_flush_takes_the_other_qps_along_at_once(void **state)
+{
+	struct rig *rig = rig_new(*(enum sim_flavour *)*state, 1);
+	struct emu_qp *second;
+
+	rig->recv_cqe = 1;
+	rig_up(rig);
+	second = rig_make_qp(&rig->a);
+	rig_recv(&rig->a, 1, 0, 10);
+	rig_recv(&rig->a, 2, 0, 10);
+	sim_settle(rig->sim);
+	assert_int_equal(rig_modify(&rig->a, EMU_QPS_ERR), 0);
+	assert_true(emu_pending(rig->a.dev));
+	sim_settle(rig->sim);
+	assert_int_equal(emu_qp_state(second), EMU_QPS_ERR);
+	emu_qp_destroy(second);
+	rig_down(rig);
+}
+
 static void one_cq_serves_both_queues_and_several_qps(void **state)
 {
 	struct rig *rig = rig_new(*(enum sim_flavour *)*state, 1);
@@ -225,6 +245,7 @@ int main(void)
 		ON_BOTH_WIRES(solicited_arm_fires_on_errors),
 		ON_BOTH_WIRES(any_arm_beats_solicited_whichever_came_first),
 		ON_BOTH_WIRES(overflow_is_told_once_and_old_completions_stay),
+		ON_BOTH_WIRES(overflow_by_a_flush_takes_the_other_qps_along_at_once),
 		ON_BOTH_WIRES(one_cq_serves_both_queues_and_several_qps),
 		ON_BOTH_WIRES(objects_in_use_are_busy),
 		ON_BOTH_WIRES(limits_are_real),

@@ -151,8 +151,9 @@ int vs_close_device(struct ibv_context *context)
 	if (!vs_registry_remove(context, VS_CONTEXT))
 		return vs_status(-EINVAL);
 	release_leftovers(context);
-	nic_put(ctx->nic);
+	/* First: who waits for an event drives the NIC meanwhile. */
 	vs_event_queue_fini(&ctx->async);
+	nic_put(ctx->nic);
 	pthread_mutex_destroy(&context->mutex);
 	free(ctx);
 	return 0;

@@ -170,6 +170,45 @@ static int run_in_child(int (*work)(struct pair *p), struct pair *p)
 	return status;
 }
 
+static void *wait_for_async_event(void *arg)
+{
+	struct ibv_async_event event;
+
+	ibv_get_async_event(arg, &event);
+	return NULL;
+}
+
+static pthread_t start_waiting(struct ibv_context *context)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_async_event, context), 0);
+	usleep(100000);
+	return thread;
+}
+
+static void stop_waiting(pthread_t thread)
+{
+	assert_int_equal(pthread_cancel(thread), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void device_is_closed_under_a_thread_that_waits_for_its_events(void **state)
+{
+	struct ibv_device *device = ctx->device;
+	pthread_t waiting;
+
+	/* The last one, so that everything below it goes too. */
+	assert_int_equal(ibv_dealloc_pd(pd), 0);
+	waiting = start_waiting(ctx);
+	assert_int_equal(ibv_close_device(ctx), 0);
+	stop_waiting(waiting);
+	ctx = ibv_open_device(device);
+	assert_non_null(ctx);
+	pd = ibv_alloc_pd(ctx);
+	assert_non_null(pd);
+}
+
 static void parent_works_on_after_fork(void **state)
 {
 	struct pair *p = connected_pair(NULL);
@@ -193,6 +232,7 @@ static void child_opens_a_device_of_its_own(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		TEST(device_is_closed_under_a_thread_that_waits_for_its_events),
 		TEST(a_context_can_be_opened_twice_and_closed),
 		TEST(two_contexts_of_one_device_talk_to_each_other),
 		TEST(objects_of_two_contexts_do_not_mix),

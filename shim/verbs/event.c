@@ -15,6 +15,7 @@ int vs_event_queue_init(struct vs_event_queue *q)
 	pthread_cond_init(&q->left, NULL);
 	q->head = NULL;
 	q->tail = NULL;
+	q->pid = getpid();
 	q->readers = 0;
 	q->closed = false;
 	return 0;
@@ -22,6 +23,13 @@ int vs_event_queue_init(struct vs_event_queue *q)
 
 void vs_event_queue_close(struct vs_event_queue *q)
 {
+	/* The lock may be held by, and the readers are, threads that only the parent has. */
+	if (q->pid != getpid()) {
+		if (q->fd >= 0)
+			close(q->fd);
+		q->fd = -1;
+		return;
+	}
 	pthread_mutex_lock(&q->lock);
 	q->closed = true;
 	if (q->readers)
@@ -37,6 +45,8 @@ void vs_event_queue_close(struct vs_event_queue *q)
 void vs_event_queue_fini(struct vs_event_queue *q)
 {
 	vs_event_queue_close(q);
+	if (q->pid != getpid())
+		return;
 	pthread_cond_destroy(&q->left);
 	pthread_mutex_destroy(&q->lock);
 }

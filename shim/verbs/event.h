@@ -13,6 +13,7 @@
 #include <emu/nic.h>
 
 #include <pthread.h>
+#include <sys/types.h>
 
 struct vs_event {
 	struct vs_event *next;
@@ -26,6 +27,7 @@ struct vs_event_queue {
 	int fd;
 	pthread_mutex_t lock;
 	struct vs_event *head, *tail;
+	pid_t pid;        /* whose it is: a forked child has a copy */
 	unsigned readers; /* inside vs_event_fetch */
 	bool closed;
 	pthread_cond_t left; /* by a reader */
@@ -36,6 +38,7 @@ int vs_event_queue_init(struct vs_event_queue *q);
 /*
  * Close the descriptor: from now on events go nowhere, and who waits in
  * vs_event_fetch waits for ever, as in a read(2) of a descriptor that was closed.
+ * In a forked child: lets go of the copy, and the parent notices nothing.
  */
 void vs_event_queue_close(struct vs_event_queue *q);
 /* Nothing may be pending any more. Closes. */

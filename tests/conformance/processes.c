@@ -170,6 +170,11 @@ static int run_in_child(int (*work)(struct pair *p), struct pair *p)
 	return status;
 }
 
+static int close_inherited(struct pair *p)
+{
+	return ibv_close_device(ctx);
+}
+
 static void *wait_for_async_event(void *arg)
 {
 	struct ibv_async_event event;
@@ -191,6 +196,16 @@ static void stop_waiting(pthread_t thread)
 {
 	assert_int_equal(pthread_cancel(thread), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* The thread that waits there is the parent's, and so is the descriptor. */
+static void child_closes_what_a_thread_of_its_parent_waits_on(void **state)
+{
+	pthread_t waiting = start_waiting(ctx);
+
+	assert_int_equal(run_in_child(close_inherited, NULL), 0);
+	assert_false(readable(ctx->async_fd, 0));
+	stop_waiting(waiting);
 }
 
 static void device_is_closed_under_a_thread_that_waits_for_its_events(void **state)
@@ -238,6 +253,7 @@ int main(void)
 		TEST(objects_of_two_contexts_do_not_mix),
 		TEST(closing_a_context_takes_its_objects_along),
 		TEST(threads_use_their_own_qps_side_by_side),
+		TEST(child_closes_what_a_thread_of_its_parent_waits_on),
 		TEST(parent_works_on_after_fork),
 		TEST(child_opens_a_device_of_its_own),
 	};

@@ -192,8 +192,9 @@ static void link_connected(struct ofi_link *link, const uint8_t *data, size_t le
 			return;
 		}
 	}
-	link->state = OFI_LINK_UP;
-	ofi->opening--;
+	/* Who has to prove something has as long for it as for the rest of the opening. */
+	if (link->outgoing || link->proven)
+		ofi_link_up(link);
 	if (link->outgoing)
 		ofi_link_ready(link);
 }

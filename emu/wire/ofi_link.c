@@ -177,6 +177,14 @@ int ofi_link_open(struct wire_ofi *ofi, struct ofi_peer *peer, bool outgoing,
 	return 0;
 }
 
+void ofi_link_up(struct ofi_link *link)
+{
+	if (link->state != OFI_LINK_OPENING)
+		return;
+	link->state = OFI_LINK_UP;
+	link->ofi->opening--;
+}
+
 void ofi_link_repost(struct ofi_op *op)
 {
 	if (op->link->state != OFI_LINK_DEAD && post(op))

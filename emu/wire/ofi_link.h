@@ -7,6 +7,8 @@
 /* A link in state OPENING, with receives posted, from info. 0, -errno. */
 int ofi_link_open(struct wire_ofi *ofi, struct ofi_peer *peer, bool outgoing,
 		  struct fi_info *info, struct ofi_link **out);
+/* It is open: connected, and whoever opened it has proven what he had to. */
+void ofi_link_up(struct ofi_link *link);
 /*
  * Close the endpoint, tell the core what that means for it, and bury the link.
  * Not from within a call of the core: there, ofi_link_fail().

@@ -34,7 +34,9 @@ static bool take_control(struct ofi_link *link, const uint8_t *data, size_t len)
 	if (kind == OFI_PROOF && len == OFI_CONTROL_HEAD + OFI_PROOF_SIZE && !link->proven) {
 		link->proven = ofi_proven(link->ofi->cfg->secret, true, &link->transcript,
 					  data + OFI_CONTROL_HEAD);
-		if (!link->proven)
+		if (link->proven)
+			ofi_link_up(link);
+		else
 			link->ofi->notice = "a peer was refused: it has another SOFTVERBS_SECRET";
 		return link->proven;
 	}

@@ -182,6 +182,28 @@ static void packets_before_the_proof_end_the_link(void **state)
 	stranger_close(&s);
 }
 
+/* Who knows no secret keeps no link, and the memory that goes with it, by saying nothing. */
+static void link_without_a_proof_ends_by_itself(void **state)
+{
+	uint8_t hello[sizeof(good_hello)];
+	struct rig *rig = *state;
+	struct stranger s;
+
+	strcpy(rig->cfg_b.secret, "sesame");
+	memcpy(hello, good_hello, sizeof(hello));
+	hello[5] = 1;
+	stranger_open(&s);
+	stranger_connect(&s, rig, hello, sizeof(hello));
+	settle(&s, rig, &s.up);
+	assert_true(s.up);
+	rig_run_ms(rig, 1000);
+	stranger_look(&s);
+	assert_false(s.down);
+	settle(&s, rig, &s.down);
+	assert_true(s.down);
+	stranger_close(&s);
+}
+
 static void wrong_hello_is_turned_away(void **state)
 {
 	struct rig *rig = *state;
@@ -272,6 +294,7 @@ int main(void)
 		CASE(frame_longer_than_any_ends_the_link),
 		CASE(unknown_control_record_ends_the_link),
 		CASE(packets_before_the_proof_end_the_link),
+		CASE(link_without_a_proof_ends_by_itself),
 		CASE(wrong_hello_is_turned_away),
 		CASE(flood_of_pings_is_bounded),
 		CASE(connection_that_says_half_a_word_stops_nobody),

@@ -155,12 +155,8 @@ void ofi_connect(struct ofi_peer *peer)
 	ofi_sockaddr_set(&dest, &peer->addr.ip, peer->addr.scope,
 			 (uint16_t)(ofi->cfg->port_base + peer->addr.slot));
 	ofi_fabric_info(&ofi->fabric, NULL, &dest.sa, &info);
-	if (ofi_link_open(ofi, peer, true, &info, &link)) {
-		/* No link at all for want of memory: this packet is lost. */
-		if (!peer->out)
-			ofi_peer_unblock(peer);
+	if (ofi_link_open(ofi, peer, true, &info, &link))
 		return;
-	}
 	ofi_nonce(link->transcript.opener_nonce);
 	link->transcript.opener_slot = ofi->primary_slot;
 	make_hello(ofi, &hello, link->transcript.opener_nonce);

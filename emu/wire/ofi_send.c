@@ -262,6 +262,9 @@ static enum wire_sent ofi_send(struct wire_peer *wire, struct emu_tx *tx)
 			return WIRE_DONE;
 		}
 		ofi_connect(peer);
+		/* No link for want of memory, so nobody to tell when it is writable: lost. */
+		if (!peer->out)
+			return WIRE_DONE;
 	} else if (peer->out->failed) {
 		return WIRE_DONE;
 	} else if (peer->out->state == OFI_LINK_UP) {

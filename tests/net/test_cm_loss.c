@@ -180,6 +180,24 @@ static void a_lost_lookup_is_asked_again(void **state)
 	world_down(w);
 }
 
+static void when_both_disconnect_one_message_may_be_lost_at_no_cost(void **state)
+{
+	struct world *w = world_up(SIM_LOSSY, 2, 1);
+	struct play drop_next = {.fault = SIM_DROP};
+	struct link link;
+
+	listen_on(w, 1, EMU_CM_PS_TCP, 0, NULL);
+	link = establish(w, 0, 1);
+	sim_set_filter(w->sim, one_fault, &drop_next);
+	assert_int_equal(emu_cm_disconnect(link.client), 0);
+	assert_int_equal(emu_cm_disconnect(link.server), 0);
+	sim_run_until(w->sim, sim_now(w->sim) + MS);
+	expect(w, 0, EMU_CM_DISCONNECTED);
+	expect(w, 1, EMU_CM_DISCONNECTED);
+	assert_true(sim_now(w->sim) < 2 * MS);
+	world_down(w);
+}
+
 static void answers_to_lookups_that_nobody_waits_for_do_nothing(void **state)
 {
 	struct world *w = world_up(SIM_LOSSY, 2, 1);
@@ -234,6 +252,7 @@ int main(void)
 		FAULT_TESTS(datagram),
 		FAULT_TESTS(datagram_rejected),
 		cmocka_unit_test(a_lost_lookup_is_asked_again),
+		cmocka_unit_test(when_both_disconnect_one_message_may_be_lost_at_no_cost),
 		cmocka_unit_test(answers_to_lookups_that_nobody_waits_for_do_nothing),
 		cmocka_unit_test(a_third_of_everything_lost_delays_and_does_no_more),
 	};

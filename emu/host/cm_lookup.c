@@ -6,6 +6,10 @@
  * asks from this host uses a loopback address, as the sockets of ports take
  * nothing else unless SOFTVERBS_ALLOW says so. An answer gives away a slot
  * number; what a process may do with it is for the wire to say.
+ *
+ * A refusal is believed when it comes again and again for a sixth of a second:
+ * programs (perftest -R) close a listener and open the next while the other
+ * side, which on a network would be slower, connects already.
  */
 #include "cm_port.h"
 
@@ -24,6 +28,9 @@
 
 /* So many datagrams of one socket in one go. */
 #define BATCH 64
+/* A refused question is asked again so many times, each time after twice as long. */
+#define RETRIES 5
+#define FIRST_RETRY_NS 5000000u
 
 enum kind {
 	QUESTION = 1,
@@ -39,7 +46,7 @@ struct datagram { /* host order where the order does not matter to who asked */
 	char magic[4];
 	uint8_t version, kind;
 	uint16_t ps, port; /* network order */
-	uint16_t zero;
+	uint16_t tries;
 	uint32_t slot; /* network order */
 	uint32_t number; /* of the question */
 	uint64_t nonce;
@@ -56,10 +63,16 @@ struct nic_cm_answer {
 	uint32_t cookie;
 };
 
+struct nic_cm_retry {
+	struct nic_cm_retry *next;
+	uint64_t due_ns;
+	struct datagram question;
+};
+
 static bool is_valid(const struct datagram *d, ssize_t len)
 {
 	return len == (ssize_t)sizeof(*d) && !memcmp(d->magic, magic, sizeof(magic)) &&
-	       d->version == VERSION && !d->zero;
+	       d->version == VERSION && d->tries <= RETRIES;
 }
 
 /* ---- who is asked ------------------------------------------------------------- */
@@ -96,12 +109,28 @@ void nic_cm_asked(struct nic *nic, int fd)
 
 /* ---- who asks ----------------------------------------------------------------- */
 
+static void take_refusal(struct nic *nic, const struct datagram *d)
+{
+	struct nic_cm_retry *r = d->tries < RETRIES ? calloc(1, sizeof(*r)) : NULL;
+
+	if (!r) {
+		nic_cm_question_refused(&nic->cm_questions, d->number, nic->dev);
+		return;
+	}
+	r->question = *d;
+	r->question.kind = QUESTION;
+	r->question.tries++;
+	r->due_ns = nic->now_ns + ((uint64_t)FIRST_RETRY_NS << d->tries);
+	r->next = nic->cm_retries;
+	nic->cm_retries = r;
+}
+
 static void take(struct nic *nic, const struct datagram *d, ssize_t len, bool refused)
 {
 	if (!is_valid(d, len) || d->nonce != nic->cm_nonce)
 		return;
 	if (refused || d->kind == REFUSED)
-		nic_cm_question_refused(&nic->cm_questions, d->number, nic->dev);
+		take_refusal(nic, d);
 	else if (d->kind == FOUND)
 		nic_cm_question_found(&nic->cm_questions, d->number, nic->dev, ntohl(d->slot));
 }
@@ -210,25 +239,26 @@ static bool found_here(struct nic *nic, uint32_t cookie)
 	return true;
 }
 
-void nic_cm_answer(struct nic *nic)
+static void ask(struct nic *nic, const struct wire_addr *addr, bool own, const struct datagram *d)
 {
-	unsigned n = nic->cm_answer_count;
+	bool v4 = IN6_IS_ADDR_V4MAPPED(&addr->ip);
+	int fd = asker(nic, v4, own);
+	union ofi_sockaddr to;
 
-	for (unsigned i = 0; i < n; i++)
-		emu_cm_found(nic->dev, nic->cm_answers[i].cookie, nic->slot[0]);
-	/* What was asked meanwhile, if anything, stands behind them. */
-	nic->cm_answer_count -= n;
-	memmove(nic->cm_answers, nic->cm_answers + n,
-		nic->cm_answer_count * sizeof(*nic->cm_answers));
+	if (fd < 0)
+		return;
+	ofi_sockaddr_set(&to, &addr->ip, addr->scope, ntohs(d->port));
+	/* An error of an earlier question may be reported here in its place. */
+	for (int i = 0; i < 2; i++)
+		if (sendto(fd, d, sizeof(*d), 0, &to.sa, v4 ? sizeof(to.in) : sizeof(to.in6)) >= 0)
+			break;
 }
 
 void nic_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint32_t cookie)
 {
 	struct nic *nic = host;
 	struct wire_addr addr;
-	union ofi_sockaddr to;
-	bool v4, own;
-	int fd;
+	bool own = nic_address_of(&dst->ip, &addr);
 	struct datagram d = {
 		.version = VERSION,
 		.kind = QUESTION,
@@ -236,7 +266,6 @@ void nic_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint3
 		.port = htons(dst->port),
 	};
 
-	own = nic_address_of(&dst->ip, &addr);
 	if (own && emu_cm_listening(nic->dev, ps, dst) && found_here(nic, cookie))
 		return;
 	if (!nic->cm_nonce && getrandom(&nic->cm_nonce, sizeof(nic->cm_nonce), 0) < 0)
@@ -246,15 +275,65 @@ void nic_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint3
 	memcpy(d.magic, magic, sizeof(magic));
 	memcpy(d.ip, dst->ip.raw, sizeof(d.ip));
 	d.nonce = nic->cm_nonce;
-	v4 = IN6_IS_ADDR_V4MAPPED(&addr.ip);
-	ofi_sockaddr_set(&to, &addr.ip, addr.scope, dst->port);
-	fd = asker(nic, v4, own);
-	if (fd < 0)
-		return;
-	/* An error of an earlier question may be reported here in its place. */
-	for (int i = 0; i < 2; i++)
-		if (sendto(fd, &d, sizeof(d), 0, &to.sa, v4 ? sizeof(to.in) : sizeof(to.in6)) >= 0)
-			break;
+	ask(nic, &addr, own, &d);
+}
+
+/* ---- what was not done at once ------------------------------------------------- */
+
+static void ask_once_more(struct nic *nic, const struct datagram *d)
+{
+	struct emu_cm_addr dst = { .port = ntohs(d->port) };
+	struct wire_addr addr;
+	bool own;
+
+	memcpy(dst.ip.raw, d->ip, sizeof(dst.ip.raw));
+	own = nic_address_of(&dst.ip, &addr);
+	if (own && emu_cm_listening(nic->dev, ntohs(d->ps), &dst))
+		nic_cm_question_found(&nic->cm_questions, d->number, nic->dev, nic->slot[0]);
+	else
+		ask(nic, &addr, own, d);
+}
+
+static void ask_again(struct nic *nic)
+{
+	struct nic_cm_retry **link = &nic->cm_retries;
+
+	while (*link) {
+		struct nic_cm_retry *r = *link;
+
+		if (r->due_ns > nic->now_ns) {
+			link = &r->next;
+			continue;
+		}
+		*link = r->next;
+		ask_once_more(nic, &r->question);
+		free(r);
+	}
+}
+
+uint64_t nic_cm_deadline(const struct nic *nic)
+{
+	uint64_t at = UINT64_MAX;
+
+	for (const struct nic_cm_retry *r = nic->cm_retries; r; r = r->next)
+		if (r->due_ns < at)
+			at = r->due_ns;
+	return at;
+}
+
+void nic_cm_run(struct nic *nic)
+{
+	unsigned n = nic->cm_answer_count;
+
+	for (unsigned i = 0; i < n; i++)
+		emu_cm_found(nic->dev, nic->cm_answers[i].cookie, nic->slot[0]);
+	/* What was asked meanwhile, if anything, stands behind them. */
+	nic->cm_answer_count -= n;
+	if (nic->cm_answer_count)
+		memmove(nic->cm_answers, nic->cm_answers + n,
+			nic->cm_answer_count * sizeof(*nic->cm_answers));
+	if (nic->cm_retries)
+		ask_again(nic);
 }
 
 void nic_cm_close(struct nic *nic)
@@ -264,6 +343,12 @@ void nic_cm_close(struct nic *nic)
 		nic->cm_askers[i / 2][i % 2] = NULL;
 	}
 	nic_cm_questions_free(&nic->cm_questions);
+	while (nic->cm_retries) {
+		struct nic_cm_retry *r = nic->cm_retries;
+
+		nic->cm_retries = r->next;
+		free(r);
+	}
 	free(nic->cm_answers);
 	nic->cm_answers = NULL;
 	nic->cm_answer_count = 0;

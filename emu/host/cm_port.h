@@ -11,8 +11,10 @@
 
 /* emu_env.cm_lookup */
 void nic_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint32_t cookie);
-/* Give answers that were found without asking. Device lock. */
-void nic_cm_answer(struct nic *nic);
+/* Give answers that were found without asking; ask again what is due. Device lock. */
+void nic_cm_run(struct nic *nic);
+/* When something will be due; UINT64_MAX: never. Device lock. */
+uint64_t nic_cm_deadline(const struct nic *nic);
 /* A datagram came to a port that this process holds. Device lock. */
 void nic_cm_asked(struct nic *nic, int fd);
 /* The sockets that look-ups go out from. Device lock. */

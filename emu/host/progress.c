@@ -114,8 +114,7 @@ void nic_run_and_send(struct nic *nic)
 
 	nic_tick(nic);
 	for (int i = 0; i < PASSES_PER_CALL; i++) {
-		if (nic->cm_answer_count)
-			nic_cm_answer(nic);
+		nic_cm_run(nic);
 		more = emu_run(nic->dev);
 		if (nic->ofi)
 			wire_ofi_flush(nic->ofi, false);
@@ -152,8 +151,7 @@ bool nic_leftover(const struct nic *nic)
 static void take_news(struct nic *nic)
 {
 	nic_watch_poll(nic);
-	if (nic->cm_answer_count)
-		nic_cm_answer(nic);
+	nic_cm_run(nic);
 }
 
 bool nic_pass(struct nic *nic, bool lazy)
@@ -179,6 +177,8 @@ void nic_arm_deadline(struct nic *nic)
 
 	if (nic->ofi && wire_ofi_deadline(nic->ofi) < at)
 		at = wire_ofi_deadline(nic->ofi);
+	if (nic_cm_deadline(nic) < at)
+		at = nic_cm_deadline(nic);
 	/* A timer that fires too early is harmless and cheaper than setting it each time. */
 	if (at >= nic->deadline_ns)
 		return;

@@ -16,6 +16,7 @@ make_hosts() {
 		skip "may not make a veth pair: $(head -n1 "$out/ip.err")"
 	ip -n "$a" addr add 10.77.0.1/24 dev veth0
 	ip -n "$b" addr add 10.77.0.2/24 dev veth0
+	on "$a" true 2>"$out/ip.err" || skip "may not enter network namespaces: $(head -n1 "$out/ip.err")"
 	for host in "$a" "$b"; do
 		ip -n "$host" link set lo up
 		ip -n "$host" link set veth0 up
@@ -30,25 +31,30 @@ remove_hosts() {
 	ip netns del "$b" 2>/dev/null
 }
 
+# on HOST CMD…: in its network namespace; ip netns exec would want to mount as well.
+on() {
+	nsenter --net="/run/netns/$1" "${@:2}"
+}
+
 # gid_index HOST ADDRESS: its row in the GID table.
 gid_index() {
-	ip netns exec "$1" "$softverbs" run -- ibv_devinfo -v |
+	on "$1" "$softverbs" run -- ibv_devinfo -v |
 		sed -nE "s/.*GID\[ *([0-9]+)\]:.*::ffff:${2//./\\.},.*/\1/p"
 }
 
 wait_listening_on() {
-	ip netns exec "$1" bash -c ". '$abs_top_srcdir/.ci/common.sh'; wait_listening $2 $3"
+	on "$1" bash -c ". '$abs_top_srcdir/.ci/common.sh'; wait_listening $2 $3"
 }
 
 # pingpong LOG ALLOW-OF-A ALLOW-OF-B: the client's exit status.
 pingpong() {
 	local log=$1 rc=0
 	free_port
-	SOFTVERBS_ALLOW=$2 ip netns exec "$a" timeout 60 "$softverbs" run -- \
+	SOFTVERBS_ALLOW=$2 nsenter --net="/run/netns/$a" timeout 60 "$softverbs" run -- \
 		ibv_rc_pingpong -g "$gid_a" -c -p "$port" >"$log.server" 2>&1 9>&- &
 	local server=$!
 	wait_listening_on "$a" "$port" "$server" || return 99
-	SOFTVERBS_ALLOW=$3 ip netns exec "$b" timeout 60 "$softverbs" run -- \
+	SOFTVERBS_ALLOW=$3 on "$b" timeout 60 "$softverbs" run -- \
 		ibv_rc_pingpong -g "$gid_b" -c -p "$port" 10.77.0.1 >"$log.client" 2>&1 9>&- || rc=$?
 	[ "$rc" -eq 0 ] || kill "$server" 2>/dev/null
 	wait "$server"

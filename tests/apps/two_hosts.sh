@@ -14,12 +14,12 @@ make_hosts() {
 	ip netns add "$b"
 	ip link add veth0 netns "$a" type veth peer name veth0 netns "$b" 2>"$out/ip.err" ||
 		skip "may not make a veth pair: $(head -n1 "$out/ip.err")"
-	ip -n "$a" addr add 10.77.0.1/24 dev veth0
-	ip -n "$b" addr add 10.77.0.2/24 dev veth0
+	on "$a" ip addr add 10.77.0.1/24 dev veth0
+	on "$b" ip addr add 10.77.0.2/24 dev veth0
 	on "$a" true 2>"$out/ip.err" || skip "may not enter network namespaces: $(head -n1 "$out/ip.err")"
 	for host in "$a" "$b"; do
-		ip -n "$host" link set lo up
-		ip -n "$host" link set veth0 up
+		on "$host" ip link set lo up
+		on "$host" ip link set veth0 up
 	done
 }
 
@@ -31,7 +31,7 @@ remove_hosts() {
 	ip netns del "$b" 2>/dev/null
 }
 
-# on HOST CMD…: in its network namespace; ip netns exec would want to mount as well.
+# on HOST CMD…: in its network namespace; ip -n and ip netns exec would want to mount as well.
 on() {
 	nsenter --net="/run/netns/$1" "${@:2}"
 }

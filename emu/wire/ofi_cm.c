@@ -218,17 +218,16 @@ static struct ofi_peer *admit(struct wire_ofi *ofi, const union event *event, si
 	return ofi_peer_get(ofi, &addr);
 }
 
-static int accept_link(struct wire_ofi *ofi, struct ofi_peer *peer, struct fi_info *info,
-		       const struct hello *hello)
+/* False: no endpoint could be made, the request is still to be answered. */
+static bool accept_link(struct wire_ofi *ofi, struct ofi_peer *peer, struct fi_info *info,
+			const struct hello *hello)
 {
 	struct ofi_transcript *t;
 	struct ofi_link *link;
 	struct hello reply;
-	int ret;
 
-	ret = ofi_link_open(ofi, peer, false, info, &link);
-	if (ret)
-		return ret;
+	if (ofi_link_open(ofi, peer, false, info, &link))
+		return link;
 	t = &link->transcript;
 	memcpy(t->opener_nonce, hello->nonce, OFI_NONCE_SIZE);
 	t->opener_slot = (uint16_t)(hello->slot[0] << 8 | hello->slot[1]);
@@ -242,7 +241,7 @@ static int accept_link(struct wire_ofi *ofi, struct ofi_peer *peer, struct fi_in
 		ofi_link_fail(link);
 	else
 		find_socket(link, -1, true);
-	return 0;
+	return true;
 }
 
 static void connection_request(struct wire_ofi *ofi, union event *event, size_t len)
@@ -253,7 +252,7 @@ static void connection_request(struct wire_ofi *ofi, union event *event, size_t 
 	struct hello hello;
 
 	peer = admit(ofi, event, len, &hello);
-	if (!peer || accept_link(ofi, peer, info, &hello))
+	if (!peer || !accept_link(ofi, peer, info, &hello))
 		fi_reject(pep, info->handle, NULL, 0);
 	if (peer)
 		ofi_peer_put(peer);

@@ -156,6 +156,7 @@ int ofi_link_open(struct wire_ofi *ofi, struct ofi_peer *peer, bool outgoing,
 	struct ofi_link *link = alloc_link(outgoing);
 	int ret;
 
+	*out = NULL;
 	if (!link)
 		return -ENOMEM;
 	link->ofi = ofi;
@@ -169,12 +170,10 @@ int ofi_link_open(struct wire_ofi *ofi, struct ofi_peer *peer, bool outgoing,
 	else
 		peer->refs++;
 	ret = open_endpoint(link, info);
-	if (ret) {
+	if (ret)
 		ofi_link_fail(link);
-		return ret;
-	}
-	*out = link;
-	return 0;
+	*out = link->ep ? link : NULL;
+	return ret;
 }
 
 void ofi_link_up(struct ofi_link *link)

@@ -4,7 +4,11 @@
 
 #include "ofi_state.h"
 
-/* A link in state OPENING, with receives posted, from info. 0, -errno. */
+/*
+ * A link in state OPENING, with receives posted, from info. 0, -errno. After a
+ * failure *out is NULL if no endpoint has been made, so that info->handle is
+ * still the caller's; else the link, which has failed.
+ */
 int ofi_link_open(struct wire_ofi *ofi, struct ofi_peer *peer, bool outgoing,
 		  struct fi_info *info, struct ofi_link **out);
 /* It is open: connected, and whoever opened it has proven what he had to. */

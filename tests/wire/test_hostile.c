@@ -6,8 +6,7 @@
  */
 #include "rig.h"
 
-#include "ofi_fabric.h"
-#include "ofi_sock.h"
+#include "ofi_state.h"
 
 #include <endian.h>
 #include <rdma/fi_errno.h>
@@ -283,6 +282,67 @@ static void connection_that_says_half_a_word_stops_nobody(void **state)
 	alarm(0);
 }
 
+/* ---- want of resources ---------------------------------------------------------- */
+
+static struct fi_ops_domain *real_domain;
+static struct fi_ops broken_ops;
+static unsigned made, rejected;
+
+static int count_reject(struct fid_pep *pep, fid_t handle, const void *param, size_t len)
+{
+	rejected++;
+	return 0;
+}
+
+static int refuse_to_enable(fid_t fid, int command, void *arg)
+{
+	return -FI_ENOMEM;
+}
+
+static int make_broken_endpoint(struct fid_domain *domain, struct fi_info *info,
+				struct fid_ep **ep, void *context)
+{
+	int ret = real_domain->endpoint(domain, info, ep, context);
+
+	if (ret)
+		return ret;
+	made++;
+	broken_ops = *(*ep)->fid.ops;
+	broken_ops.control = refuse_to_enable;
+	(*ep)->fid.ops = &broken_ops;
+	return 0;
+}
+
+/* The endpoint has swallowed the request's handle: to reject that too would free it twice. */
+static void endpoint_that_cannot_be_enabled_only_ends_its_link(void **state)
+{
+	struct rig *rig = *state;
+	struct fid_domain *domain = rig->ofi_b->fabric.domain;
+	struct fi_ops_domain broken = *domain->ops;
+	struct fid_pep *pep = rig->ofi_b->listener[0].pep;
+	struct fi_ops_cm *real_cm = pep->cm, cm = *pep->cm;
+	struct stranger s;
+
+	real_domain = domain->ops;
+	cm.reject = count_reject;
+	pep->cm = &cm;
+	rejected = 0;
+	broken.endpoint = make_broken_endpoint;
+	made = 0;
+	domain->ops = &broken;
+	stranger_open(&s);
+	stranger_connect(&s, rig, good_hello, sizeof(good_hello));
+	settle(&s, rig, &s.up);
+	domain->ops = real_domain;
+	pep->cm = real_cm;
+	assert_int_equal(rejected, 0);
+	assert_int_equal(made, 1);
+	assert_false(s.up);
+	assert_true(s.down);
+	stranger_close(&s);
+	others_still_get_through(rig);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, rig_ofi, rig_free)
 
 int main(void)
@@ -298,6 +358,7 @@ int main(void)
 		CASE(wrong_hello_is_turned_away),
 		CASE(flood_of_pings_is_bounded),
 		CASE(connection_that_says_half_a_word_stops_nobody),
+		CASE(endpoint_that_cannot_be_enabled_only_ends_its_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

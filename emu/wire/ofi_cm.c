@@ -205,6 +205,8 @@ static struct ofi_peer *admit(struct wire_ofi *ofi, const union event *event, si
 	struct wire_addr addr = { .scope = 0 };
 	uint16_t slot;
 
+	if (ofi->incoming >= OFI_INCOMING_MAX)
+		return NULL;
 	if (!from || event->entry.info->dest_addrlen < sizeof(from->in))
 		return NULL;
 	addr.ip = ofi_sockaddr_ip(from);
@@ -222,12 +224,16 @@ static struct ofi_peer *admit(struct wire_ofi *ofi, const union event *event, si
 static bool accept_link(struct wire_ofi *ofi, struct ofi_peer *peer, struct fi_info *info,
 			const struct hello *hello)
 {
+	size_t len = sizeof(union ofi_sockaddr);
 	struct ofi_transcript *t;
 	struct ofi_link *link;
 	struct hello reply;
 
 	if (ofi_link_open(ofi, peer, false, info, &link))
 		return link;
+	/* A peer has a link to each of our ports. Without an answer: as if we had one. */
+	(void)fi_getname(&link->ep->fid, &link->local, &len);
+	ofi_link_displace(link);
 	t = &link->transcript;
 	memcpy(t->opener_nonce, hello->nonce, OFI_NONCE_SIZE);
 	t->opener_slot = (uint16_t)(hello->slot[0] << 8 | hello->slot[1]);

@@ -165,15 +165,34 @@ int ofi_link_open(struct wire_ofi *ofi, struct ofi_peer *peer, bool outgoing,
 	link->state = OFI_LINK_OPENING;
 	TAILQ_INSERT_TAIL(&ofi->links, link, entry);
 	ofi->opening++;
-	if (outgoing)
+	if (outgoing) {
 		peer->out = link;
-	else
+	} else {
 		peer->refs++;
+		ofi->incoming++;
+	}
 	ret = open_endpoint(link, info);
 	if (ret)
 		ofi_link_fail(link);
 	*out = link->ep ? link : NULL;
 	return ret;
+}
+
+void ofi_link_displace(const struct ofi_link *link)
+{
+	struct ofi_link *it, *oldest = NULL;
+	unsigned count = 0;
+
+	TAILQ_FOREACH(it, &link->ofi->links, entry) {
+		if (it->outgoing || it->peer != link->peer || it->state != link->state ||
+		    memcmp(&it->local, &link->local, sizeof(it->local)))
+			continue;
+		if (!oldest)
+			oldest = it;
+		count++;
+	}
+	if (count > OFI_INCOMING_PER_PEER)
+		ofi_link_break(oldest);
 }
 
 void ofi_link_up(struct ofi_link *link)
@@ -182,6 +201,8 @@ void ofi_link_up(struct ofi_link *link)
 		return;
 	link->state = OFI_LINK_UP;
 	link->ofi->opening--;
+	if (!link->outgoing)
+		ofi_link_displace(link);
 }
 
 void ofi_link_repost(struct ofi_op *op)
@@ -229,6 +250,7 @@ static void part_from_peer(struct ofi_link *link, bool was_opening)
 	struct wire_ofi *ofi = link->ofi;
 
 	if (!link->outgoing) {
+		ofi->incoming--;
 		ofi_peer_put(peer);
 		return;
 	}

@@ -11,6 +11,11 @@
  */
 int ofi_link_open(struct wire_ofi *ofi, struct ofi_peer *peer, bool outgoing,
 		  struct fi_info *info, struct ofi_link **out);
+/*
+ * Incoming: break the oldest one of its peer, port and state if there are too many
+ * of them. By state, so that who has proven nothing displaces nobody who has.
+ */
+void ofi_link_displace(const struct ofi_link *link);
 /* It is open: connected, and whoever opened it has proven what he had to. */
 void ofi_link_up(struct ofi_link *link);
 /*

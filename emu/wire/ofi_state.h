@@ -24,6 +24,10 @@
 #define OFI_SENDS 16
 #define OFI_HELD_MAX 8
 #define OFI_RECVS 4
+/* Incoming links of all peers together. */
+#define OFI_INCOMING_MAX 4096u
+/* Incoming links of one peer to one of our ports: an old one may still be there when it reconnects. */
+#define OFI_INCOMING_PER_PEER 2
 /* Frames without a completion of their own, until one with tells that they left. */
 #define OFI_INJECTS 64
 
@@ -76,6 +80,7 @@ struct ofi_link {
 	bool ping_due, ping_out, ping_again, ping_skipped;
 
 	/* Incoming. */
+	union ofi_sockaddr local; /* where it came in */
 	bool pong_due;
 	struct ofi_op pong;
 
@@ -123,6 +128,7 @@ struct wire_ofi {
 	unsigned listeners;
 	struct ofi_links links, dead, dirty;
 	unsigned opening; /* links that are */
+	unsigned incoming; /* links that are */
 	unsigned busy; /* sends that libfabric works on */
 	bool any_failed, any_stalled;
 	const char *notice; /* for the user, when the lock is free */

@@ -282,6 +282,87 @@ static void connection_that_says_half_a_word_stops_nobody(void **state)
 	alarm(0);
 }
 
+/* A link costs memory and a descriptor: a peer gets no more by asking for more. */
+static void third_link_of_one_peer_ends_the_first(void **state)
+{
+	uint8_t other_hello[sizeof(good_hello)];
+	struct rig *rig = *state;
+	struct stranger s[4], other;
+
+	memcpy(other_hello, good_hello, sizeof(other_hello));
+	other_hello[7] = 61;
+	stranger_open(&other);
+	stranger_connect(&other, rig, other_hello, sizeof(other_hello));
+	settle(&other, rig, &other.up);
+	for (int i = 0; i < 4; i++) {
+		stranger_open(&s[i]);
+		stranger_connect(&s[i], rig, good_hello, sizeof(good_hello));
+		settle(&s[i], rig, &s[i].up);
+		assert_true(s[i].up);
+		assert_in_range(rig->ofi_b->incoming, 2, 3);
+	}
+	settle(&s[0], rig, &s[0].down);
+	settle(&s[1], rig, &s[1].down);
+	for (int i = 0; i < 4; i++) {
+		stranger_look(&s[i]);
+		assert_int_equal(s[i].down, i < 2);
+		stranger_close(&s[i]);
+	}
+	stranger_look(&other);
+	assert_false(other.down);
+	stranger_close(&other);
+	others_still_get_through(rig);
+}
+
+/* Who knows no secret does not push out who has shown that he knows it. */
+static void link_without_a_proof_displaces_only_its_like(void **state)
+{
+	uint8_t hello[sizeof(good_hello)];
+	struct rig *rig = *state;
+	struct ofi_link *link;
+	struct stranger s[4];
+	unsigned up = 0;
+
+	strcpy(rig->cfg_b.secret, "sesame");
+	memcpy(hello, good_hello, sizeof(hello));
+	hello[5] = 1;
+	for (int i = 0; i < 4; i++) {
+		stranger_open(&s[i]);
+		stranger_connect(&s[i], rig, hello, sizeof(hello));
+		settle(&s[i], rig, &s[i].up);
+		assert_true(s[i].up);
+		/* As if it had proven it. */
+		TAILQ_FOREACH(link, &rig->ofi_b->links, entry)
+			if (i < 2 && link->state == OFI_LINK_OPENING) {
+				link->state = OFI_LINK_UP;
+				rig->ofi_b->opening--;
+			}
+	}
+	stranger_look(&s[3]);
+	TAILQ_FOREACH(link, &rig->ofi_b->links, entry)
+		up += link->state == OFI_LINK_UP;
+	assert_int_equal(up, 2);
+	assert_int_equal(rig->ofi_b->incoming, 4);
+	for (int i = 0; i < 4; i++)
+		stranger_close(&s[i]);
+}
+
+static void full_house_turns_away(void **state)
+{
+	struct rig *rig = *state;
+	struct stranger s;
+
+	rig->ofi_b->incoming += OFI_INCOMING_MAX;
+	stranger_open(&s);
+	stranger_connect(&s, rig, good_hello, sizeof(good_hello));
+	settle(&s, rig, &s.up);
+	assert_false(s.up);
+	assert_true(s.down);
+	stranger_close(&s);
+	rig->ofi_b->incoming -= OFI_INCOMING_MAX;
+	others_still_get_through(rig);
+}
+
 /* ---- want of resources ---------------------------------------------------------- */
 
 static struct fi_ops_domain *real_domain;
@@ -358,6 +439,9 @@ int main(void)
 		CASE(wrong_hello_is_turned_away),
 		CASE(flood_of_pings_is_bounded),
 		CASE(connection_that_says_half_a_word_stops_nobody),
+		CASE(third_link_of_one_peer_ends_the_first),
+		CASE(link_without_a_proof_displaces_only_its_like),
+		CASE(full_house_turns_away),
 		CASE(endpoint_that_cannot_be_enabled_only_ends_its_link),
 	};
 

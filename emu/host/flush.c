@@ -25,6 +25,11 @@ static void doze(struct nic *nic)
 	poll(p, WIRE_OFI_FDS, 1);
 }
 
+static bool is_sending(const struct nic *nic)
+{
+	return (nic->ofi && wire_ofi_sending(nic->ofi)) || emu_cm_sending(nic->dev);
+}
+
 void nic_flush(struct nic *nic)
 {
 	uint64_t end = nic_now() + FLUSH_NS;
@@ -32,8 +37,24 @@ void nic_flush(struct nic *nic)
 
 	for (;;) {
 		nic_enter(nic);
-		more = !atomic_load(&nic->inert) &&
-		       (nic_pass(nic, false) || (nic->ofi && wire_ofi_sending(nic->ofi)));
+		more = !atomic_load(&nic->inert) && (nic_pass(nic, false) || is_sending(nic));
+		nic_leave(nic);
+		if (!more || nic_now() >= end)
+			return;
+		doze(nic);
+	}
+}
+
+void nic_cm_flush(struct nic *nic)
+{
+	uint64_t end = nic_now() + FLUSH_NS;
+	bool more;
+
+	for (;;) {
+		nic_enter(nic);
+		more = !atomic_load(&nic->inert) && emu_cm_sending(nic->dev);
+		if (more)
+			nic_pass(nic, false);
 		nic_leave(nic);
 		if (!more || nic_now() >= end)
 			return;

@@ -250,6 +250,8 @@ int emu_cm_notify(struct emu_cm_id *id);
  */
 void emu_cm_destroy(struct emu_cm_id *id);
 
+/* Are there messages that no wire has taken yet? */
+bool emu_cm_sending(const struct emu_dev *dev);
 /* Ids that exist, those included that only see their end through. */
 uint32_t emu_cm_count(const struct emu_dev *dev);
 

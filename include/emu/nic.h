@@ -70,6 +70,13 @@ int nic_wait_fd(struct nic *nic, int fd);
  */
 void nic_cm_events(struct nic *nic, void (*handler)(const struct emu_cm_event *event));
 
+/*
+ * Wait, bounded, until a wire has taken the messages of the calls so far: for a
+ * program that may end before they leave, as it may where a kernel sends them.
+ * The caller does not hold the device lock.
+ */
+void nic_cm_flush(struct nic *nic);
+
 struct nic_cm_port;
 
 enum nic_cm_bind_flags {

@@ -275,13 +275,18 @@ int cs_accept(struct rdma_cm_id *cm_id, struct rdma_conn_param *param)
 	return is_ud(id) ? 0 : cs_complete(id);
 }
 
+/* Often the last thing a program does: it must not end before the message has left. */
 static int reject(struct cs_id *id, enum emu_cm_reason reason, const void *data, uint8_t len)
 {
 	uint32_t max = is_ud(id) ? EMU_CM_SIDR_REP_DATA : EMU_CM_REJ_DATA;
+	int err;
 
 	if (!id->passive || !id->cm || len > max)
 		return -EINVAL;
-	return refuse(id, reason, data, data ? len : 0);
+	err = refuse(id, reason, data, data ? len : 0);
+	if (!err)
+		nic_cm_flush(id->dev->nic);
+	return err;
 }
 
 int cs_reject(struct rdma_cm_id *id, const void *data, uint8_t len)

@@ -142,6 +142,11 @@ static void send_first(struct emu_cm *cm)
 		free_out(cm, out);
 }
 
+bool emu_cm_sending(const struct emu_dev *dev)
+{
+	return dev->cm->nout;
+}
+
 bool emu_cm_pending(const struct emu_dev *dev)
 {
 	return dev->cm->out;

@@ -86,6 +86,7 @@ static int create_device(struct nic *nic)
 	cfg->port.active_mtu = nic->cfg->mtu;
 	cfg->port.gid_tbl_len = EMU_GIDS;
 	cfg->port.pkey_tbl_len = 1;
+	cfg->fast_death = nic->cfg->fast_death;
 	sv_host_gids(cfg->port.gid, NULL, EMU_GIDS);
 	if (getrandom(&cfg->seed, sizeof(cfg->seed), GRND_NONBLOCK) < 0)
 		cfg->seed = (uint32_t)nic_now();

@@ -19,6 +19,7 @@ touch "$out/stamp"
 export SOFTVERBS_PORT_BASE=24576
 limit=300
 in_both_forms sudden_death 50
+SOFTVERBS_FAST_DEATH=yes in_both_forms sudden_death 3
 if [ -z "$(leftovers)" ]; then
 	ok "nothing left behind"
 else

@@ -235,7 +235,8 @@ static void collect_rung(struct emu_dev *dev)
 {
 	struct emu_qp *qp, *next;
 
-	if (!atomic_load_explicit(&dev->rung, memory_order_relaxed))
+	/* Sequentially consistent: not before what the caller stored to say that it looks. */
+	if (!atomic_load(&dev->rung))
 		return;
 	for (qp = atomic_exchange(&dev->rung, NULL); qp; qp = next) {
 		next = qp->rung_next;

@@ -231,12 +231,13 @@ void nic_arm_standby(struct nic *nic)
 void nic_kick(struct nic *nic)
 {
 	if (!nic_try_enter(nic)) {
-		atomic_store_explicit(&nic->missed, true, memory_order_relaxed);
+		atomic_store(&nic->missed, true);
 		atomic_thread_fence(memory_order_seq_cst);
 		if (!nic_try_enter(nic))
 			return;
 	}
-	atomic_store_explicit(&nic->missed, false, memory_order_relaxed);
+	/* Not after the pass has looked who rang: that would wipe out a ring it did not see. */
+	atomic_store(&nic->missed, false);
 	if (!atomic_load_explicit(&nic->inert, memory_order_relaxed))
 		nic_run_and_send(nic);
 	nic_leave(nic);

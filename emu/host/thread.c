@@ -34,12 +34,14 @@ static void drain(int fd)
 static void sleep_watching(struct nic *nic)
 {
 	int wires[WIRE_OFI_FDS];
-	struct pollfd p[3 + WIRE_OFI_FDS] = {
+	struct pollfd p[4 + WIRE_OFI_FDS] = {
 		{ .fd = nic->doorbell, .events = POLLIN },
 		{ .fd = nic->deadline_timer, .events = POLLIN },
 		{ .fd = nic->watch_fd, .events = POLLIN },
+		/* A waiter came and went while we slept; what it left for later is ours. */
+		{ .fd = nic->standby_timer, .events = POLLIN },
 	};
-	nfds_t n = 3;
+	nfds_t n = 4;
 
 	if (nic->ofi) {
 		wire_ofi_wait_fds(nic->ofi, wires);
@@ -49,6 +51,8 @@ static void sleep_watching(struct nic *nic)
 	poll(p, n, -1);
 	if (p[0].revents)
 		drain(nic->doorbell);
+	if (p[3].revents)
+		drain(nic->standby_timer);
 }
 
 static void sleep_standing_by(struct nic *nic)

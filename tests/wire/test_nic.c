@@ -4,11 +4,14 @@
  * it, threads that use it side by side, fork. QPs are connected to each other
  * in one process, or across a fork.
  */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include <emu/nic.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -370,6 +373,75 @@ static void wait_returns_when_the_event_comes(void **state)
 	side_close(&a);
 }
 
+#define WAITS 50
+
+/* All on one CPU, and the NIC thread only when nobody else wants it. */
+static void let_the_caller_win(void)
+{
+	const struct sched_param idle = { .sched_priority = 0 };
+	struct dirent *entry;
+	cpu_set_t one;
+	DIR *dir = opendir("/proc/self/task");
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	while (dir && (entry = readdir(dir))) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid && !sched_setaffinity(tid, sizeof(one), &one) && tid != getpid())
+			sched_setscheduler(tid, SCHED_IDLE, &idle);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Waits for each message in nic_wait_fd, then calls nothing until the parent has its ACK. */
+static int wait_and_fall_silent(struct side *s, int from, int to)
+{
+	struct emu_sge sge = { (uintptr_t)s->buf, 8, emu_mr_lkey(s->mr) };
+	const struct emu_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+	struct emu_wc wc;
+	uint64_t count;
+	char c;
+
+	let_the_caller_win();
+	for (int i = 0; i < WAITS; i++) {
+		emu_cq_arm(s->cq, EMU_ARM_ANY);
+		if (emu_post_recv(s->qp, &wr) || write(to, "r", 1) != 1 ||
+		    nic_wait_fd(s->nic, event_fd) ||
+		    read(event_fd, &count, sizeof(count)) != sizeof(count) ||
+		    read(from, &c, 1) != 1 || emu_cq_poll(s->cq, 1, &wc) != 1)
+			return 1;
+	}
+	return 0;
+}
+
+static void ack_of_a_waiter_that_falls_silent_leaves(void **state)
+{
+	struct child c = start_child(wait_and_fall_silent);
+	struct emu_send_wr wr = {
+		.opcode = EMU_WR_SEND, .flags = EMU_SEND_SIGNALED,
+	};
+	struct side s;
+	char ready;
+
+	side_open(&s);
+	ack_timeout = 0; /* none, or a retry would have it sent */
+	meet_child(&c, &s);
+	ack_timeout = 17;
+	for (int i = 0; i < WAITS; i++) {
+		assert_int_equal(read(c.from, &ready, 1), 1);
+		usleep(3000); /* it waits, and its thread sleeps */
+		assert_int_equal(emu_post_send(s.qp, &wr), 0);
+		emu_qp_ring(s.qp);
+		nic_kick(s.nic);
+		expect_success(&s, false);
+		assert_int_equal(write(c.to, "a", 1), 1);
+	}
+	assert_int_equal(end_child(&c), 0);
+	side_close(&s);
+}
+
 static void wait_on_a_nonblocking_descriptor_does_not(void **state)
 {
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -597,6 +669,7 @@ int main(void)
 		cmocka_unit_test(thread_works_for_a_program_that_sleeps),
 		cmocka_unit_test(timers_run_for_a_program_that_stopped_polling),
 		cmocka_unit_test(wait_returns_when_the_event_comes),
+		cmocka_unit_test(ack_of_a_waiter_that_falls_silent_leaves),
 		cmocka_unit_test(wait_on_a_nonblocking_descriptor_does_not),
 		cmocka_unit_test(wait_treats_signals_as_a_read_would),
 		cmocka_unit_test(cancelled_waiter_leaves_the_nic_alive),

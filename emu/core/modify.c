@@ -189,8 +189,10 @@ static void enter(struct emu_qp *qp, enum emu_qp_state from, enum emu_qp_state t
 		enter_rts(qp);
 	if (to == EMU_QPS_SQD && from == EMU_QPS_RTS)
 		qp->req.draining = true;
-	if (to == EMU_QPS_RTS)
+	if (to == EMU_QPS_RTS) {
 		qp->req.draining = false;
+		qp->attr.en_sqd_async_notify = 0; /* asked for this time only */
+	}
 	qp->req.retry = qp->attr.retry_cnt;
 	qp->req.rnr_retry = qp->attr.rnr_retry;
 	emu_qp_set_state(qp, to);

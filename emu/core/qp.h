@@ -37,7 +37,7 @@ struct emu_req {
 	uint8_t timer_use; /* enum emu_timer_use */
 	bool probing; /* the wire was asked whether the peer is alive */
 	bool resent; /* for a lost response; not again before there is progress or a timeout */
-	bool draining; /* SQD reached, SQ_DRAINED not reported yet */
+	bool draining; /* SQD reached, not all that was begun is finished */
 };
 
 /* A READ or atomic at the responder, kept for replay until its place is needed. */

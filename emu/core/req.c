@@ -251,6 +251,8 @@ void emu_req_report_drained(struct emu_qp *qp)
 	if (emu_qp_state(qp) != EMU_QPS_SQD || !req->draining || has_begun(qp))
 		return;
 	req->draining = false;
+	if (!qp->attr.en_sqd_async_notify)
+		return;
 	qp->dev->env->async_event(qp->dev->host, EMU_EVENT_SQ_DRAINED, qp->user);
 }
 

@@ -11,7 +11,7 @@ bool emu_req_run(struct emu_qp *qp);
 void emu_req_seek(struct emu_qp *qp, uint32_t psn);
 /* The WQE at una ends with this fault, the QP goes to ERR. */
 void emu_req_fail(struct emu_qp *qp, enum emu_fault fault);
-/* In SQD, once nothing is outstanding: tell the program. */
+/* In SQD, once nothing is outstanding: tell the program, if it asked for that. */
 void emu_req_report_drained(struct emu_qp *qp);
 /* Packets sent that have no answer yet? */
 static inline bool emu_req_outstanding(const struct emu_qp *qp)

@@ -124,6 +124,23 @@ static void sqd_holds_new_requests_and_rts_resumes_them(void **state)
 	expect_wc(p->a.scq, 1, IBV_WC_SUCCESS);
 }
 
+/* ibv_modify_qp(3): en_sqd_async_notify asks for the event. */
+static void sq_drained_is_not_reported_unasked(void **state)
+{
+	struct pair *p = connected_pair(NULL);
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD};
+
+	assert_int_equal(ibv_modify_qp(p->a.qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(to_state(&p->a, IBV_QPS_RTS), 0);
+	assert_int_equal(drain(&p->a), 0);
+	/* The only one. */
+	expect_async(IBV_EVENT_SQ_DRAINED, p->a.qp);
+	assert_int_equal(to_state(&p->a, IBV_QPS_RTS), 0);
+	do_post(&p->a, 1, IBV_WR_RDMA_WRITE, 8);
+	expect_wc(p->a.scq, 1, IBV_WC_SUCCESS);
+	expect_no_async(20);
+}
+
 static void sq_drained_comes_after_the_last_completion(void **state)
 {
 	struct pair *p = connected_pair(NULL);
@@ -161,6 +178,7 @@ int main(void)
 		TEST(destroy_leaves_completions_that_are_there),
 		TEST(qp_works_again_after_reset),
 		TEST(sqd_holds_new_requests_and_rts_resumes_them),
+		TEST(sq_drained_is_not_reported_unasked),
 		TEST(sq_drained_comes_after_the_last_completion),
 		TEST(qp_in_sqd_still_receives),
 	};

@@ -345,6 +345,41 @@ static void sqd_finishes_what_was_sent_and_holds_the_rest(void **state)
 	rig_down(rig);
 }
 
+static void sq_drained_is_reported_if_asked_for(void **state)
+{
+	struct rig *rig = up(state);
+	struct node *a = &rig->a;
+	struct emu_qp_attr attr = {.qp_state = EMU_QPS_SQD, .en_sqd_async_notify = 1};
+	static const struct {
+		uint32_t mask;
+		uint8_t notify;
+		enum emu_event_type event;
+	} rows[] = {
+		{EMU_QP_STATE, 0, EMU_EVENT_NONE},
+		{EMU_QP_STATE, 1, EMU_EVENT_NONE},
+		{EMU_QP_STATE | EMU_QP_EN_SQD_ASYNC_NOTIFY, 0, EMU_EVENT_NONE},
+		{EMU_QP_STATE | EMU_QP_EN_SQD_ASYNC_NOTIFY, 1, EMU_EVENT_SQ_DRAINED},
+		/* Once asked for is not for ever. */
+		{EMU_QP_STATE, 1, EMU_EVENT_NONE},
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		attr.qp_state = EMU_QPS_SQD;
+		attr.en_sqd_async_notify = rows[i].notify;
+		assert_int_equal(try_write(a, i, EMU_SEND_SIGNALED), 0);
+		sim_settle(rig->sim);
+		assert_int_equal(emu_qp_modify(a->qp, &attr, rows[i].mask), 0);
+		rig_expect(a, a->scq, i, EMU_WC_SUCCESS);
+		rig_rest(rig, SECOND);
+		rig_expect_async(a, rows[i].event);
+		rig_expect_async(a, EMU_EVENT_NONE);
+		emu_qp_query(a->qp, &attr);
+		assert_false(attr.sq_draining);
+		assert_int_equal(rig_modify(a, EMU_QPS_RTS), 0);
+	}
+	rig_down(rig);
+}
+
 static void sqd_waits_for_a_request_that_is_sent_again(void **state)
 {
 	struct rig *rig = up(state);
@@ -487,6 +522,7 @@ int main(void)
 		ON_BOTH_WIRES(reset_forgets_the_queues_and_keeps_the_completions),
 		ON_BOTH_WIRES(destroyed_qp_leaves_its_completions),
 		ON_BOTH_WIRES(sqd_finishes_what_was_sent_and_holds_the_rest),
+		ON_BOTH_WIRES(sq_drained_is_reported_if_asked_for),
 		ON_BOTH_WIRES(sqd_waits_for_a_request_that_is_sent_again),
 		cmocka_unit_test(sqd_with_another_path_does_not_wait_for_the_old_one),
 		ON_BOTH_WIRES(fence_waits_for_earlier_reads),

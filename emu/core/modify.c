@@ -130,40 +130,76 @@ static void take(struct emu_qp *qp, const struct emu_qp_attr *attr, uint32_t mas
 			       (const char *)attr + attributes[i].offset, attributes[i].size);
 }
 
-/* Everything that can fail for want of memory, before anything is changed. */
-static int find_peer(struct emu_qp *qp, const struct emu_qp_attr *attr, uint32_t mask)
-{
-	struct emu_dev *dev = qp->dev;
-	uint32_t qpn = (mask & EMU_QP_DEST_QPN) ? attr->dest_qp_num : qp->attr.dest_qp_num;
-	struct wire_peer *peer;
+/* What a change needs memory for: had before anything is changed. */
+struct needs {
+	struct wire_peer *peer; /* NULL: stays */
+	struct emu_rdres *res; /* NULL: stay */
+	uint32_t res_size;
+};
 
-	if (!(mask & EMU_QP_AV))
-		return 0;
-	peer = dev->env->peer_get(dev->host, &attr->ah.dgid, qpn);
-	if (!peer)
+static struct emu_rdres *resource(const struct emu_resp *resp, uint32_t age)
+{
+	return &resp->res[(resp->res_next + age) % resp->res_size];
+}
+
+/*
+ * A ring of another size with the youngest of the old one's resources, and all
+ * from the oldest on whose answer is still to be sent, even if that is more.
+ */
+static int make_resources(const struct emu_resp *resp, uint32_t depth, struct needs *needs)
+{
+	uint32_t oldest = 0, keep;
+
+	while (oldest < resp->res_size && !resource(resp, oldest)->pending)
+		oldest++;
+	keep = resp->res_size - oldest;
+	needs->res_size = keep > depth ? keep : depth ? depth : 1;
+	needs->res = calloc(needs->res_size, sizeof(*needs->res));
+	if (!needs->res)
 		return -EMU_ENOMEM;
-	if (qp->peer)
-		qp->peer->ops->put(qp->peer);
-	qp->peer = peer;
-	/* What it waited for was the old one's to tell: to be writable, an answer to a probe. */
-	emu_dev_unlist(dev, qp);
-	emu_comp_peer_answered(qp);
+	keep = resp->res_size < needs->res_size ? resp->res_size : needs->res_size;
+	for (uint32_t i = 1; i <= keep; i++)
+		needs->res[needs->res_size - i] = *resource(resp, resp->res_size - i);
 	return 0;
 }
 
-static int make_resources(struct emu_qp *qp, const struct emu_qp_attr *attr, uint32_t mask)
+static int prepare(struct emu_qp *qp, const struct emu_qp_attr *attr, uint32_t mask,
+		   struct needs *needs)
 {
-	struct emu_rdres *res;
+	struct emu_dev *dev = qp->dev;
+	uint32_t qpn = (mask & EMU_QP_DEST_QPN) ? attr->dest_qp_num : qp->attr.dest_qp_num;
 
-	if (!(mask & EMU_QP_MAX_DEST_RD_ATOMIC))
-		return 0;
-	res = calloc(attr->max_dest_rd_atomic ? attr->max_dest_rd_atomic : 1, sizeof(*res));
-	if (!res)
+	*needs = (struct needs){ 0 };
+	if ((mask & EMU_QP_MAX_DEST_RD_ATOMIC) &&
+	    make_resources(&qp->resp, attr->max_dest_rd_atomic, needs))
 		return -EMU_ENOMEM;
-	free(qp->resp.res);
-	qp->resp.res = res;
-	qp->resp.res_next = qp->resp.res_pending = 0;
-	return 0;
+	if (!(mask & EMU_QP_AV))
+		return 0;
+	needs->peer = dev->env->peer_get(dev->host, &attr->ah.dgid, qpn);
+	if (needs->peer)
+		return 0;
+	free(needs->res);
+	return -EMU_ENOMEM;
+}
+
+static void commit(struct emu_qp *qp, const struct needs *needs)
+{
+	struct emu_resp *resp = &qp->resp;
+
+	if (needs->res) {
+		free(resp->res);
+		resp->res = needs->res;
+		resp->res_size = needs->res_size;
+		resp->res_next = 0;
+	}
+	if (!needs->peer)
+		return;
+	if (qp->peer)
+		qp->peer->ops->put(qp->peer);
+	qp->peer = needs->peer;
+	/* What it waited for was the old one's to tell: to be writable, an answer to a probe. */
+	emu_dev_unlist(qp->dev, qp);
+	emu_comp_peer_answered(qp);
 }
 
 static void enter_rtr(struct emu_qp *qp)
@@ -203,6 +239,7 @@ int emu_qp_modify(struct emu_qp *qp, const struct emu_qp_attr *attr, uint32_t ma
 {
 	enum emu_qp_state from = emu_qp_state(qp);
 	enum emu_qp_state to = (mask & EMU_QP_STATE) ? attr->qp_state : from;
+	struct needs needs;
 	int ret;
 
 	if ((mask & EMU_QP_CUR_STATE) && attr->cur_qp_state != from)
@@ -218,11 +255,10 @@ int emu_qp_modify(struct emu_qp *qp, const struct emu_qp_attr *attr, uint32_t ma
 		emu_qp_error(qp);
 		return 0;
 	}
-	ret = make_resources(qp, attr, mask);
-	if (!ret)
-		ret = find_peer(qp, attr, mask);
+	ret = prepare(qp, attr, mask, &needs);
 	if (ret)
 		return ret;
+	commit(qp, &needs);
 	take(qp, attr, mask);
 	enter(qp, from, to);
 	return 0;

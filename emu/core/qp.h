@@ -73,7 +73,8 @@ struct emu_resp {
 	uint32_t rkey;
 	uint32_t left; /* WRITE: bytes to come */
 	uint32_t written; /* WRITE: bytes of the whole message */
-	struct emu_rdres *res; /* ring of max_dest_rd_atomic */
+	struct emu_rdres *res; /* ring, the oldest at res_next */
+	uint32_t res_size; /* at least max_dest_rd_atomic */
 	uint32_t res_next; /* place of the next one */
 	uint32_t res_pending;
 };

@@ -105,7 +105,7 @@ static struct emu_rdres *new_resource(struct emu_qp *qp, const struct emu_pkt *p
 	struct emu_resp *resp = &qp->resp;
 	struct emu_rdres *res = &resp->res[resp->res_next];
 
-	resp->res_next = (resp->res_next + 1) % qp->attr.max_dest_rd_atomic;
+	resp->res_next = (resp->res_next + 1) % resp->res_size;
 	resp->res_pending += !res->pending;
 	*res = (struct emu_rdres){
 		.first_psn = resp->epsn,
@@ -188,7 +188,7 @@ void emu_resp_replay(struct emu_qp *qp, const struct emu_pkt *pkt)
 {
 	struct emu_resp *resp = &qp->resp;
 
-	for (uint32_t i = 0; i < qp->attr.max_dest_rd_atomic; i++) {
+	for (uint32_t i = 0; i < resp->res_size; i++) {
 		struct emu_rdres *res = &resp->res[i];
 
 		if (!same_request(qp, res, pkt))

@@ -11,7 +11,7 @@
 static struct emu_rdres *oldest_pending(const struct emu_qp *qp)
 {
 	const struct emu_resp *resp = &qp->resp;
-	uint32_t n = qp->attr.max_dest_rd_atomic;
+	uint32_t n = resp->res_size;
 
 	for (uint32_t i = 0; resp->res_pending && i < n; i++) {
 		struct emu_rdres *res = &resp->res[(resp->res_next + i) % n];
@@ -62,7 +62,7 @@ static void refuse(struct emu_qp *qp, uint32_t psn, enum emu_fault fault)
 {
 	struct emu_resp *resp = &qp->resp;
 
-	for (uint32_t i = 0; i < qp->attr.max_dest_rd_atomic; i++)
+	for (uint32_t i = 0; i < resp->res_size; i++)
 		resp->res[i].pending = false;
 	resp->res_pending = 0;
 	resp->epsn = psn;

@@ -107,6 +107,7 @@ struct sim {
 	struct sim_queue queue;
 	sim_filter *filter;
 	void *filter_arg;
+	unsigned refused_peers; /* so many more are not given */
 	unsigned lookups; /* asked so far */
 	unsigned lose_lookups; /* so many more get no answer */
 	struct sim_group group[SIM_GROUPS];

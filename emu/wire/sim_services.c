@@ -69,6 +69,11 @@ static void put_lookup(struct sim_peer *peer, enum sim_kind kind, const struct l
 	sim_queue_push(&peer->sim->queue, &event->at);
 }
 
+void sim_refuse_peers(struct sim *sim, unsigned n)
+{
+	sim->refused_peers = n;
+}
+
 void sim_lose_lookups(struct sim *sim, unsigned n)
 {
 	sim->lose_lookups = n;

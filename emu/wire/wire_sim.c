@@ -108,6 +108,10 @@ static struct wire_peer *get_peer(void *host, const struct emu_gid *dgid, uint32
 	struct sim_engine *engine = host;
 	struct sim_peer *peer;
 
+	if (engine->sim->refused_peers) {
+		engine->sim->refused_peers--;
+		return NULL;
+	}
 	if (emu_gid_is_multicast(dgid))
 		return sim_group_peer(engine, dgid);
 	peer = &engine->sim->peer[engine->index][owner(engine->sim, dgid, qpn)];

@@ -111,6 +111,8 @@ bool sim_run_done(struct sim *sim, bool (*done)(void *arg), void *arg, uint64_t 
 bool sim_take_async(struct sim *sim, unsigned engine, struct sim_event *event);
 bool sim_take_cq_event(struct sim *sim, unsigned engine, struct sim_event *event);
 bool sim_take_cm_event(struct sim *sim, unsigned engine, struct sim_cm_event *event);
+/* The next n times the core asks for a peer there is no memory for it. */
+void sim_refuse_peers(struct sim *sim, unsigned n);
 /* The next n look-ups get no answer. */
 void sim_lose_lookups(struct sim *sim, unsigned n);
 /* Look-ups asked for so far, lost ones included. */

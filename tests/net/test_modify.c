@@ -262,12 +262,100 @@ static void qp_numbers_are_those_of_the_slot_and_come_back(void **state)
 	rig_down(rig);
 }
 
+#define DEPTH 4
+
+static void read_all(struct rig *rig)
+{
+	for (unsigned i = 0; i < DEPTH; i++)
+		rig_send(&rig->b, EMU_WR_RDMA_READ, i, i * 100000, 100000, i * 100000);
+}
+
+static void expect_all_read(struct rig *rig)
+{
+	for (unsigned i = 0; i < DEPTH; i++)
+		rig_expect(&rig->b, rig->b.scq, i, EMU_WC_SUCCESS);
+	assert_memory_equal(rig->a.buf, rig->b.buf, DEPTH * 100000);
+}
+
+static struct rig *up_to_read(void)
+{
+	struct rig *rig = create();
+
+	rig->a.attr.max_dest_rd_atomic = rig->b.attr.max_rd_atomic = DEPTH;
+	rig_connect(&rig->a);
+	rig_connect(&rig->b);
+	assert_int_equal(rig_modify(&rig->a, EMU_QPS_SQD), 0);
+	return rig;
+}
+
+/* The responder's depth must not shrink when the path that came with it cannot be had. */
+static void change_that_finds_no_memory_changes_nothing(void **state)
+{
+	struct rig *rig = up_to_read();
+	struct emu_qp_attr attr = rig->a.attr, before, after;
+
+	attr.qp_state = EMU_QPS_SQD;
+	attr.max_dest_rd_atomic = 1;
+	emu_qp_query(rig->a.qp, &before);
+	sim_refuse_peers(rig->sim, 1);
+	assert_int_equal(emu_qp_modify(rig->a.qp, &attr,
+	                               EMU_QP_STATE | EMU_QP_AV | EMU_QP_MAX_DEST_RD_ATOMIC),
+	                 -ENOMEM);
+	emu_qp_query(rig->a.qp, &after);
+	assert_memory_equal(&before, &after, sizeof(before));
+	read_all(rig);
+	expect_all_read(rig);
+	rig_down(rig);
+}
+
+static unsigned pending_reads(struct rig *rig)
+{
+	struct emu_wc wc;
+	unsigned done = 0;
+
+	while (emu_cq_poll(rig->b.scq, 1, &wc) == 1)
+		done++;
+	return DEPTH - done;
+}
+
+static void reads_in_work_survive_another_depth(void **state)
+{
+	static const uint8_t depths[] = {1, 2, 3, 5, 16};
+
+	for (size_t i = 0; i < COUNT(depths); i++) {
+		struct rig *rig = up_to_read();
+		struct emu_qp_attr attr = {.qp_state = EMU_QPS_SQD};
+
+		rig_fill(rig->a.buf, RIG_BUF, 7);
+		rig->params.connect_ns = MS;
+		sim_set_params(rig->sim, &rig->params);
+		read_all(rig);
+		/* The requests are there, the way back is not yet open. */
+		sim_run_until(rig->sim, sim_now(rig->sim) + MS + 100 * US);
+		assert_int_equal(pending_reads(rig), DEPTH);
+		attr.max_dest_rd_atomic = depths[i];
+		assert_int_equal(emu_qp_modify(rig->a.qp, &attr,
+		                               EMU_QP_STATE | EMU_QP_MAX_DEST_RD_ATOMIC),
+		                 0);
+		expect_all_read(rig);
+		assert_int_equal(emu_dev_counters(rig->b.dev)->retransmits, 0);
+		/* And afterwards, one at a time. */
+		for (unsigned n = 0; n < 3 * DEPTH; n++) {
+			rig_send(&rig->b, EMU_WR_RDMA_READ, n, 0, 5000, 0);
+			rig_expect(&rig->b, rig->b.scq, n, EMU_WC_SUCCESS);
+		}
+		rig_down(rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_out_of_range_are_einval_and_change_nothing),
 		cmocka_unit_test(wrong_current_state_is_einval),
 		cmocka_unit_test(access_flags_can_change_while_in_rts),
+		cmocka_unit_test(change_that_finds_no_memory_changes_nothing),
+		cmocka_unit_test(reads_in_work_survive_another_depth),
 		cmocka_unit_test(first_message_in_rtr_is_comm_est),
 		cmocka_unit_test(capabilities_above_the_limits_are_einval),
 		cmocka_unit_test(largest_queues_hold_what_they_promise),

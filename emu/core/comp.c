@@ -26,7 +26,7 @@ static void made_progress(struct emu_qp *qp)
 	req->rnr_retry = qp->attr.rnr_retry;
 	req->probing = false;
 	req->resent = false;
-	if (emu_psn_diff(req->una_psn, req->send_psn) > 0)
+	if (emu_psn_diff(req->send_psn, req->una_psn) < 0)
 		emu_req_seek(qp, req->una_psn);
 	if (req->timer_use != EMU_TIMER_RNR) {
 		if (emu_req_outstanding(qp) && timeout != EMU_NEVER)
@@ -44,14 +44,14 @@ static void complete_una(struct emu_qp *qp, const struct emu_wqe *wqe)
 }
 
 /*
- * All before psn is acknowledged. False when a READ or atomic among it has had
+ * All before psn, which has been sent, is acknowledged. False when a READ or atomic among it has had
  * no response: that was lost (IBTA C9-136, implied NAK).
  */
 static bool acknowledge(struct emu_qp *qp, uint32_t psn)
 {
 	struct emu_req *req = &qp->req;
 
-	while (emu_psn_diff(psn, req->una_psn) > 0) {
+	while (psn != req->una_psn) {
 		const struct emu_wqe *wqe = emu_qp_wqe(qp, req->una);
 
 		if (wqe->op->flags & WR_ANSWER)
@@ -255,11 +255,13 @@ static const take_fn take[] = {
 void emu_comp_input(struct emu_qp *qp, struct emu_pkt *pkt)
 {
 	enum emu_qp_state state = emu_qp_state(qp);
+	const struct emu_req *req = &qp->req;
 
 	if (state != EMU_QPS_RTS && state != EMU_QPS_SQD)
 		return;
 	/* Ghosts: before the oldest, or never sent (IBTA 9.7.6.1.4). */
-	if (!trim(qp, pkt) || emu_psn_diff(pkt->psn, qp->req.psn) >= 0)
+	if (!trim(qp, pkt) ||
+	    emu_psn_ahead(req->una_psn, pkt->psn) >= emu_psn_ahead(req->una_psn, req->sent_psn))
 		return;
 	take[pkt->op->cls](qp, pkt);
 }

@@ -213,7 +213,7 @@ static void enter_rts(struct emu_qp *qp)
 {
 	struct emu_req *req = &qp->req;
 
-	req->psn = req->send_psn = req->una_psn = qp->attr.sq_psn &= 0xffffff;
+	req->psn = req->send_psn = req->sent_psn = req->una_psn = qp->attr.sq_psn &= 0xffffff;
 }
 
 /* What a change of state does beyond its attributes. */

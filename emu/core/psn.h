@@ -12,6 +12,12 @@ static inline uint32_t emu_psn_add(uint32_t psn, uint32_t n)
 	return (psn + n) & EMU_PSN_MASK;
 }
 
+/* Steps from one forward to the other: where they may be half the circle apart. */
+static inline uint32_t emu_psn_ahead(uint32_t from, uint32_t to)
+{
+	return (to - from) & EMU_PSN_MASK;
+}
+
 /* a - b, from -2^23 to 2^23 - 1: negative when a comes before b. */
 static inline int32_t emu_psn_diff(uint32_t a, uint32_t b)
 {

@@ -30,6 +30,7 @@ struct emu_req {
 	uint64_t off; /* bytes of it already sent */
 	uint32_t psn; /* next PSN to give away */
 	uint32_t send_psn; /* PSN of the next packet to send; psn unless something is sent again */
+	uint32_t sent_psn; /* behind the last packet ever sent */
 	uint32_t una_psn; /* oldest PSN without an answer */
 	uint32_t answers; /* READs and atomics sent and not answered */
 	uint32_t since_ack_req; /* frames since one asked for an ACK */

@@ -180,6 +180,9 @@ static void step_over_sent(struct emu_qp *qp, const struct emu_wqe *wqe, uint64_
 		req->off += payload;
 		req->send_psn = emu_psn_add(req->send_psn, emu_pkt_count(payload, qp->mtu));
 	}
+	if (emu_psn_ahead(req->una_psn, req->send_psn) >
+	    emu_psn_ahead(req->una_psn, req->sent_psn))
+		req->sent_psn = req->send_psn;
 	if (answer || req->off == wqe->length) {
 		req->next++;
 		req->off = 0;

@@ -168,10 +168,46 @@ static void hostile_frames_touch_nothing_outside_the_regions(void **state)
 	rig_down(rig);
 }
 
+enum { ACK = 0x1f, RNR_NAK = 0x20 };
+
+/* An ACK packet for a, as if from b. */
+static void inject_ack(struct rig *rig, uint32_t psn, uint8_t syndrome)
+{
+	uint8_t frame[16] = {PKT_ACK, 0, 0xff, 0xff, [12] = syndrome};
+
+	put_be(frame + 5, emu_qp_num(rig->a.qp), 3);
+	put_be(frame + 9, psn, 3);
+	sim_inject(rig->sim, 1, 0, frame, sizeof(frame));
+}
+
+/* IBTA 9.7.6.1.4: such an ACK is a ghost. The request has its PSNs, but no packet is out. */
+static void ack_of_what_was_not_sent_yet_is_ignored(void **state)
+{
+	struct rig *rig = rig_new(SIM_RELIABLE, 1);
+	struct node *a = &rig->a;
+	uint32_t psn;
+
+	rig->params.connect_ns = MS;
+	sim_set_params(rig->sim, &rig->params);
+	rig_up(rig);
+	rig_fill(a->buf, 200000, 3);
+	psn = a->attr.sq_psn;
+	rig_send(a, EMU_WR_RDMA_WRITE, 1, 0, 200000, 0);
+	sim_settle(rig->sim);
+	inject_ack(rig, psn, ACK);
+	inject_ack(rig, psn + 30, ACK);
+	sim_run_until(rig->sim, sim_now(rig->sim) + 100 * US);
+	rig_expect_none(a);
+	rig_expect(a, a->scq, 1, EMU_WC_SUCCESS);
+	assert_memory_equal(a->buf, rig->b.buf, 200000);
+	rig_down(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_BOTH_WIRES(hostile_frames_touch_nothing_outside_the_regions),
+		cmocka_unit_test(ack_of_what_was_not_sent_yet_is_ignored),
 	};
 
 	return cmocka_run_group_tests_name("hostile frames", tests, NULL, NULL);

@@ -139,10 +139,13 @@ static void take_ack(struct emu_qp *qp, struct emu_pkt *pkt)
 	}
 	if (qp->req.una_psn != una_psn)
 		made_progress(qp);
-	if (type == EMU_AETH_RNR)
-		peer_not_ready(qp, pkt->syndrome & EMU_AETH_VALUE_MASK);
-	else if (!ack)
+	if (type == EMU_AETH_RNR) {
+		/* While its wait is on, the same NAK again is a copy and counts no try. */
+		if (qp->req.timer_use != EMU_TIMER_RNR || qp->req.una_psn != una_psn)
+			peer_not_ready(qp, pkt->syndrome & EMU_AETH_VALUE_MASK);
+	} else if (!ack) {
 		refused(qp, pkt->syndrome);
+	}
 }
 
 /* The oldest WQE, if the response with this PSN is the next piece it waits for. */

@@ -203,11 +203,33 @@ static void ack_of_what_was_not_sent_yet_is_ignored(void **state)
 	rig_down(rig);
 }
 
+static void copies_of_an_rnr_nak_use_up_no_tries(void **state)
+{
+	struct rig *rig = rig_new(SIM_RELIABLE, 1);
+	struct node *a = &rig->a;
+	uint32_t psn;
+
+	a->attr.rnr_retry = 2;
+	rig->b.attr.min_rnr_timer = 12;
+	rig_up(rig);
+	psn = a->attr.sq_psn;
+	rig_send(a, EMU_WR_SEND, 1, 0, 100, 0);
+	sim_run_until(rig->sim, sim_now(rig->sim) + 100 * US);
+	for (int i = 0; i < 5; i++)
+		inject_ack(rig, psn, RNR_NAK | 12);
+	sim_run_until(rig->sim, sim_now(rig->sim) + 100 * US);
+	rig_expect_none(a);
+	rig_recv(&rig->b, 2, 0, 100);
+	rig_expect(a, a->scq, 1, EMU_WC_SUCCESS);
+	rig_down(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_BOTH_WIRES(hostile_frames_touch_nothing_outside_the_regions),
 		cmocka_unit_test(ack_of_what_was_not_sent_yet_is_ignored),
+		cmocka_unit_test(copies_of_an_rnr_nak_use_up_no_tries),
 	};
 
 	return cmocka_run_group_tests_name("hostile frames", tests, NULL, NULL);

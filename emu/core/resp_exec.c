@@ -137,14 +137,22 @@ static enum emu_fault execute_atomic(struct emu_qp *qp, struct emu_pkt *pkt)
 	struct emu_rdres *res;
 	struct emu_mr *mr;
 	uint64_t orig;
+	void *word;
 	int ret;
 
 	if (emu_mr_check_remote(qp->pd, &req, &mr))
 		return EMU_FAULT_RKEY;
+	word = emu_mr_host(mr, pkt->va);
+	/*
+	 * The rule is about the VA (IBTA 9.4.5). An adapter has its regions named in
+	 * step with memory; here iova may differ, and CPUs are not atomic across lines.
+	 */
+	if ((uintptr_t)word % sizeof(uint64_t))
+		return EMU_FAULT_MISALIGNED;
 	if (pkt->op->code == EMU_PKT_CMP_SWAP)
-		ret = env->cas64(emu_mr_host(mr, pkt->va), pkt->compare, pkt->swap_add, &orig);
+		ret = env->cas64(word, pkt->compare, pkt->swap_add, &orig);
 	else
-		ret = env->faa64(emu_mr_host(mr, pkt->va), pkt->swap_add, &orig);
+		ret = env->faa64(word, pkt->swap_add, &orig);
 	if (ret)
 		return EMU_FAULT_MEMORY_GONE;
 	res = new_resource(qp, pkt, 1);

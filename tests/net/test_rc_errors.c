@@ -185,6 +185,17 @@ static void misaligned_atomic(struct request *req)
 	req->wr.remote_addr += 4;
 }
 
+/* An aligned name of a word that is not. */
+static void misaligned_word(struct request *req)
+{
+	uint64_t addr = (uintptr_t)req->rig->b.buf + AT + 4;
+
+	use(req, EMU_WR_ATOMIC_FETCH_AND_ADD);
+	assert_int_equal(emu_mr_reg(req->rig->b.pd, addr, 0, 8192, RIG_ALL_ACCESS, &req->extra), 0);
+	req->wr.rkey = emu_mr_rkey(req->extra);
+	req->wr.remote_addr = 8;
+}
+
 static void responder_takes_no_reads(struct rig *rig)
 {
 	rig->b.attr.max_dest_rd_atomic = 0;
@@ -363,6 +374,7 @@ static const struct row rows[] = {
 	{"QP without REMOTE_ATOMIC", qp_denies_atomic, plain_atomic, INVALID},
 	{"QP flags are checked before the rkey", qp_denies_write, bad_rkey, INVALID},
 	{"misaligned atomic", NULL, misaligned_atomic, INVALID},
+	{"atomic on a misaligned word", NULL, misaligned_word, INVALID},
 	{"read at a responder that takes none", responder_takes_no_reads, plain_read, INVALID},
 	{"atomic at a responder that takes none", responder_takes_no_reads, plain_atomic, INVALID},
 	{"send longer than the receive", NULL, long_send, TOO_LONG},

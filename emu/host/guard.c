@@ -24,8 +24,18 @@
 
 #define compiler_barrier() __asm__ __volatile__("" ::: "memory")
 
+struct range {
+	uintptr_t start, len;
+};
+
+/* A guarded access: where to go when it faults, and what it touches. */
+struct access {
+	sigjmp_buf here;
+	struct range range[2];
+};
+
 /* Read by the signal handler, hence initial-exec: no allocation at first use. */
-static __thread sigjmp_buf *volatile recovery __attribute__((tls_model("initial-exec")));
+static __thread struct access *volatile recovery __attribute__((tls_model("initial-exec")));
 
 /* The fault that this thread passed on last, and how often in a row. */
 static __thread void *volatile passed_addr __attribute__((tls_model("initial-exec")));
@@ -51,15 +61,36 @@ static void pass_on(int sig, siginfo_t *info, void *context, const struct sigact
 		raise(sig);
 }
 
+/*
+ * Is it the access itself that faults, and not a handler of the program that has
+ * interrupted it? By pages, as some faults are reported. The kernel knows no
+ * address of a non-canonical one.
+ */
+static bool is_guarded(const struct access *access, const siginfo_t *info)
+{
+	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1);
+
+	if (info->si_code == SI_KERNEL)
+		return true;
+	for (int i = 0; i < 2; i++) {
+		uintptr_t first = access->range[i].start & ~(uintptr_t)(PAGE - 1);
+
+		if (access->range[i].len &&
+		    page - first <= access->range[i].start + access->range[i].len - 1 - first)
+			return true;
+	}
+	return false;
+}
+
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	static const struct sigaction nobody = { .sa_handler = SIG_DFL };
-	sigjmp_buf *to = recovery;
+	struct access *access = recovery;
 
 	/* si_code <= 0: somebody sent the signal, nothing faulted here. */
-	if (to && info->si_code > 0) {
+	if (access && info->si_code > 0 && is_guarded(access, info)) {
 		recovery = NULL;
-		siglongjmp(*to, 1);
+		siglongjmp(access->here, 1);
 	}
 	/*
 	 * A handler that was set on top of ours may pass on to us what we pass on to
@@ -166,11 +197,13 @@ static UNCHECKED __attribute__((noinline)) void copy_ascending(uint8_t *d, const
 
 UNCHECKED int guard_copy(void *dst, const void *src, size_t len)
 {
-	sigjmp_buf here;
+	struct access access;
 
-	if (sigsetjmp(here, 0))
+	access.range[0] = (struct range){ (uintptr_t)dst, len };
+	access.range[1] = (struct range){ (uintptr_t)src, len };
+	if (sigsetjmp(access.here, 0))
 		return -EFAULT;
-	recovery = &here;
+	recovery = &access;
 	compiler_barrier();
 	copy_ascending(dst, src, len);
 	compiler_barrier();
@@ -187,13 +220,14 @@ static UNCHECKED __attribute__((noinline)) void touch(const volatile uint8_t *p,
 
 UNCHECKED int guard_touch(const void *src, size_t len)
 {
-	sigjmp_buf here;
+	struct access access;
 
 	if (!len)
 		return 0;
-	if (sigsetjmp(here, 0))
+	access.range[0] = access.range[1] = (struct range){ (uintptr_t)src, len };
+	if (sigsetjmp(access.here, 0))
 		return -EFAULT;
-	recovery = &here;
+	recovery = &access;
 	compiler_barrier();
 	touch(src, len);
 	compiler_barrier();
@@ -203,11 +237,12 @@ UNCHECKED int guard_touch(const void *src, size_t len)
 
 UNCHECKED int guard_cas64(void *addr, uint64_t compare, uint64_t swap, uint64_t *old)
 {
-	sigjmp_buf here;
+	struct access access;
 
-	if (sigsetjmp(here, 0))
+	access.range[0] = access.range[1] = (struct range){ (uintptr_t)addr, sizeof(uint64_t) };
+	if (sigsetjmp(access.here, 0))
 		return -EFAULT;
-	recovery = &here;
+	recovery = &access;
 	compiler_barrier();
 	__atomic_compare_exchange_n((uint64_t *)addr, &compare, swap, false, __ATOMIC_SEQ_CST,
 				    __ATOMIC_SEQ_CST);
@@ -220,11 +255,12 @@ UNCHECKED int guard_cas64(void *addr, uint64_t compare, uint64_t swap, uint64_t 
 UNCHECKED int guard_faa64(void *addr, uint64_t add, uint64_t *old)
 {
 	uint64_t before;
-	sigjmp_buf here;
+	struct access access;
 
-	if (sigsetjmp(here, 0))
+	access.range[0] = access.range[1] = (struct range){ (uintptr_t)addr, sizeof(uint64_t) };
+	if (sigsetjmp(access.here, 0))
 		return -EFAULT;
-	recovery = &here;
+	recovery = &access;
 	compiler_barrier();
 	before = __atomic_fetch_add((uint64_t *)addr, add, __ATOMIC_SEQ_CST);
 	compiler_barrier();

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +164,48 @@ static void fault_outside_the_guard_goes_to_the_program(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static uint8_t *hole;
+static volatile sig_atomic_t alarms, filled;
+
+static void touch_the_hole(int sig)
+{
+	((volatile uint8_t *)hole)[PAGE] = 1;
+	alarms++;
+	mprotect(hole + PAGE, PAGE, PROT_NONE);
+}
+
+static void fill_the_hole(int sig)
+{
+	filled++;
+	mprotect(hole + PAGE, PAGE, PROT_READ | PROT_WRITE);
+}
+
+/* A handler of the program interrupts a guarded copy, and what it touches is its own affair. */
+static void fault_of_a_handler_inside_the_guard_goes_to_the_program(void **state)
+{
+	enum { SIZE = 1 << 22 };
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		uint8_t *src = calloc(2, SIZE);
+
+		hole = edge();
+		signal(SIGSEGV, fill_the_hole);
+		signal(SIGALRM, touch_the_hole);
+		take_signals();
+		setitimer(ITIMER_REAL, &often, NULL);
+		while (src && alarms < 100)
+			if (guard_copy(src + SIZE, src, SIZE))
+				_exit(1);
+		_exit(filled >= 100 ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static struct sigaction below;
 
 static void pass_on_below(int sig, siginfo_t *info, void *context)
@@ -258,6 +301,7 @@ int main(void)
 		cmocka_unit_test(touch_finds_a_hole_in_the_middle),
 		cmocka_unit_test(atomics_return_the_old_value),
 		cmocka_unit_test(fault_outside_the_guard_goes_to_the_program),
+		cmocka_unit_test(fault_of_a_handler_inside_the_guard_goes_to_the_program),
 		cmocka_unit_test(each_thread_has_its_own_guard),
 		cmocka_unit_test(mapping_is_checked_page_by_page),
 		cmocka_unit_test(strange_ranges_are_answered),

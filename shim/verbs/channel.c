@@ -46,16 +46,17 @@ int vs_destroy_comp_channel(struct ibv_comp_channel *channel)
 	struct ibv_context *context;
 	bool busy;
 
-	if (!vs_registry_has(channel, VS_CHANNEL))
+	if (!vs_registry_rename(channel, VS_CHANNEL, VS_GOING))
 		return vs_status(-EINVAL);
 	context = channel->context;
 	pthread_mutex_lock(&context->mutex);
 	busy = channel->refcnt;
-	if (!busy)
-		vs_registry_remove(channel, VS_CHANNEL);
 	pthread_mutex_unlock(&context->mutex);
-	if (busy)
+	if (busy) {
+		vs_registry_rename(channel, VS_GOING, VS_CHANNEL);
 		return vs_status(-EBUSY);
+	}
+	vs_registry_remove(channel, VS_GOING);
 	vs_channel_release(channel);
 	return 0;
 }

@@ -100,7 +100,7 @@ struct ibv_cq *vs_create_cq(struct ibv_context *context, int cqe, void *cq_conte
 	return err ? vs_null(err) : &cq->cq;
 }
 
-/* Returns 0 with the CQ out of the engine and marked as going. */
+/* Returns 0 with the CQ out of the engine. */
 static int retire(struct vs_cq *cq)
 {
 	int err;
@@ -108,8 +108,6 @@ static int retire(struct vs_cq *cq)
 	nic_lock(cq->nic);
 	vs_lock_take(&cq->lock);
 	err = emu_cq_destroy(cq->emu);
-	if (!err && !vs_registry_rename(&cq->cq, VS_CQ, VS_CQ_GOING))
-		err = -EINVAL;
 	vs_lock_drop(&cq->lock);
 	nic_unlock(cq->nic);
 	return err;
@@ -134,16 +132,18 @@ int vs_destroy_cq(struct ibv_cq *ibcq)
 	uint32_t comp, async;
 	int err;
 
-	if (!vs_registry_has(ibcq, VS_CQ))
+	if (!vs_registry_rename(ibcq, VS_CQ, VS_CQ_GOING))
 		return vs_status(-EINVAL);
 	if (!nic_alive(cq->nic)) {
-		vs_registry_remove(ibcq, VS_CQ);
+		vs_registry_remove(ibcq, VS_CQ_GOING);
 		free_cq(cq);
 		return 0;
 	}
 	err = retire(cq);
-	if (err)
+	if (err) {
+		vs_registry_rename(ibcq, VS_CQ_GOING, VS_CQ);
 		return vs_status(err);
+	}
 	comp = cancel_comp_events(cq);
 	async = cancel_async_events(cq);
 	vs_event_wait_acked(&ibcq->mutex, &ibcq->cond, &ibcq->comp_events_completed, comp);

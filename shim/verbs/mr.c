@@ -152,17 +152,15 @@ int vs_dereg_mr(struct ibv_mr *mr)
 	struct nic *nic;
 	int err;
 
-	if (!vs_registry_has(mr, VS_MR))
+	if (!vs_registry_rename(mr, VS_MR, VS_GOING))
 		return vs_status(-EINVAL);
 	nic = vs_context(mr->context)->nic;
-	if (!vs_registry_remove(mr, VS_MR))
-		return vs_status(-EINVAL);
 	err = nic_alive(nic) ? nic_mr_dereg(nic, vs_mr(mr)->emu) : 0;
 	if (err) {
-		/* There was room for it a moment ago. */
-		vs_registry_add(mr, VS_MR, mr->context);
+		vs_registry_rename(mr, VS_GOING, VS_MR);
 		return vs_status(err);
 	}
+	vs_registry_remove(mr, VS_GOING);
 	free(vs_mr(mr));
 	return 0;
 }

@@ -45,22 +45,21 @@ err_free:
 int vs_dealloc_pd(struct ibv_pd *pd)
 {
 	struct nic *nic;
-	int err;
+	int err = 0;
 
-	if (!vs_registry_has(pd, VS_PD))
+	if (!vs_registry_rename(pd, VS_PD, VS_GOING))
 		return vs_status(-EINVAL);
 	nic = vs_context(pd->context)->nic;
 	if (nic_alive(nic)) {
 		nic_lock(nic);
 		err = emu_pd_dealloc(vs_pd(pd)->emu);
-		if (!err)
-			vs_registry_remove(pd, VS_PD);
 		nic_unlock(nic);
-		if (err)
-			return vs_status(err);
-	} else {
-		vs_registry_remove(pd, VS_PD);
 	}
+	if (err) {
+		vs_registry_rename(pd, VS_GOING, VS_PD);
+		return vs_status(err);
+	}
+	vs_registry_remove(pd, VS_GOING);
 	free(vs_pd(pd));
 	return 0;
 }

@@ -243,22 +243,17 @@ int vs_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct vs_qp *qp = vs_qp(ibqp);
 	uint32_t fetched;
-	bool mine;
 
-	if (!vs_registry_has(ibqp, VS_QP))
+	if (!vs_registry_rename(ibqp, VS_QP, VS_QP_GOING))
 		return vs_status(-EINVAL);
 	if (!nic_alive(qp->nic)) {
-		vs_registry_remove(ibqp, VS_QP);
+		vs_registry_remove(ibqp, VS_QP_GOING);
 		free_qp(qp);
 		return 0;
 	}
 	vs_qp_lock_all(qp);
-	mine = vs_registry_rename(ibqp, VS_QP, VS_QP_GOING);
-	if (mine)
-		emu_qp_destroy(qp->emu);
+	emu_qp_destroy(qp->emu);
 	vs_qp_unlock_all(qp);
-	if (!mine)
-		return vs_status(-EINVAL);
 	fetched = cancel_events(qp);
 	vs_event_wait_acked(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, fetched);
 	vs_registry_remove(ibqp, VS_QP_GOING);

@@ -20,13 +20,18 @@ enum vs_kind {
 	/* Destroyed, but the program still owes acks for events about it. */
 	VS_CQ_GOING,
 	VS_QP_GOING,
+	/* Somebody is destroying it. */
+	VS_GOING,
 };
 
 /* Enter obj, which belongs to owner (its context). Any thread. 0, -ENOMEM. */
 int vs_registry_add(const void *obj, enum vs_kind kind, const void *owner);
 /* Take obj out; false if it was not there (so only one of two destroyers wins). */
 bool vs_registry_remove(const void *obj, enum vs_kind kind);
-/* Give obj another kind; false if it was not there with the old one. */
+/*
+ * Give obj another kind; false if it was not there with the old one. Destroyers
+ * claim an object so before they follow the pointer: only one of them wins.
+ */
 bool vs_registry_rename(const void *obj, enum vs_kind from, enum vs_kind to);
 bool vs_registry_has(const void *obj, enum vs_kind kind);
 /* Take out any one object of that kind that belongs to owner; NULL: none left. */

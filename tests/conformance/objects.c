@@ -2,6 +2,8 @@
 /* Making and destroying objects: limits, what keeps what busy, stale pointers. */
 #include "fixture.h"
 
+#include <pthread.h>
+
 static struct ibv_qp_init_attr qp_attr(struct ibv_cq *cq)
 {
 	return (struct ibv_qp_init_attr){
@@ -40,6 +42,115 @@ static void a_new_qp_is_in_reset(void **state)
 	assert_ptr_equal(p->a.qp->pd, pd);
 	assert_int_not_equal(p->a.qp->qp_num, p->b.qp->qp_num);
 	assert_true(p->a.qp->qp_num < 1u << 24);
+}
+
+static void *new_pd(void)
+{
+	return ibv_alloc_pd(ctx);
+}
+
+static int destroy_pd(void *obj)
+{
+	return ibv_dealloc_pd(obj);
+}
+
+static void *new_cq(void)
+{
+	return ibv_create_cq(ctx, 1, NULL, NULL, 0);
+}
+
+static int destroy_cq(void *obj)
+{
+	return ibv_destroy_cq(obj);
+}
+
+static void *new_channel(void)
+{
+	return ibv_create_comp_channel(ctx);
+}
+
+static int destroy_channel(void *obj)
+{
+	return ibv_destroy_comp_channel(obj);
+}
+
+static void *new_mr(void)
+{
+	static char byte;
+
+	return ibv_reg_mr(pd, &byte, 1, 0);
+}
+
+static int destroy_mr(void *obj)
+{
+	return ibv_dereg_mr(obj);
+}
+
+static struct ibv_cq *shared_cq;
+
+static void *new_qp(void)
+{
+	struct ibv_qp_init_attr attr = qp_attr(shared_cq);
+
+	return ibv_create_qp(pd, &attr);
+}
+
+static int destroy_qp(void *obj)
+{
+	return ibv_destroy_qp(obj);
+}
+
+#define RACES 3000
+
+static struct race {
+	int (*destroy)(void *obj);
+	void *volatile obj;
+	pthread_barrier_t begin, end;
+	int won; /* by the other thread */
+} race;
+
+static void *destroy_too(void *arg)
+{
+	for (int i = 0; i < RACES; i++) {
+		pthread_barrier_wait(&race.begin);
+		race.won = !race.destroy(race.obj);
+		pthread_barrier_wait(&race.end);
+	}
+	return NULL;
+}
+
+/* A program's mistake, but one thread's success must not be the other's crash. */
+static void of_two_who_destroy_an_object_one_succeeds(void **state)
+{
+	static const struct {
+		void *(*make)(void);
+		int (*destroy)(void *obj);
+	} rows[] = {
+		{new_pd, destroy_pd}, {new_cq, destroy_cq}, {new_channel, destroy_channel},
+		{new_mr, destroy_mr}, {new_qp, destroy_qp},
+	};
+
+	shared_cq = new_cq();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		pthread_t other;
+
+		race.destroy = rows[i].destroy;
+		pthread_barrier_init(&race.begin, NULL, 2);
+		pthread_barrier_init(&race.end, NULL, 2);
+		assert_int_equal(pthread_create(&other, NULL, destroy_too, NULL), 0);
+		for (int n = 0; n < RACES; n++) {
+			int won;
+
+			race.obj = rows[i].make();
+			assert_non_null(race.obj);
+			pthread_barrier_wait(&race.begin);
+			won = !race.destroy(race.obj);
+			pthread_barrier_wait(&race.end);
+			assert_int_equal(won + race.won, 1);
+		}
+		pthread_join(other, NULL);
+	}
+	assert_int_equal(ibv_destroy_cq(shared_cq), 0);
 }
 
 static void refuse_cap(struct ibv_qp_cap cap)
@@ -251,6 +362,7 @@ int main(void)
 		TEST(channel_with_a_cq_is_busy),
 		TEST(max_pd_can_be_made_and_one_more_fails),
 		TEST(destroyed_objects_are_refused),
+		TEST(of_two_who_destroy_an_object_one_succeeds),
 		TEST(objects_of_another_kind_are_refused),
 		TEST(objects_can_be_made_and_destroyed_many_times),
 		TEST(what_the_device_lacks_says_so),

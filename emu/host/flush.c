@@ -35,6 +35,13 @@ void nic_flush(struct nic *nic)
 	uint64_t end = nic_now() + FLUSH_NS;
 	bool more;
 
+	nic_enter(nic);
+	if (!atomic_load(&nic->inert)) {
+		nic_pass(nic, false);
+		if (nic->ofi)
+			wire_ofi_confirm(nic->ofi);
+	}
+	nic_leave(nic);
 	for (;;) {
 		nic_enter(nic);
 		more = !atomic_load(&nic->inert) && (nic_pass(nic, false) || is_sending(nic));

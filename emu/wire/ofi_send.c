@@ -345,6 +345,23 @@ void ofi_pong_peer(struct ofi_peer *peer)
 			ofi_link_dirty(link);
 }
 
+/* An empty frame: it says nothing, but that it has left is told. */
+static void send_confirmer(struct ofi_link *link)
+{
+	struct ofi_op *op = take_op(link);
+	struct iovec iov = { 0 };
+
+	/* Without a free one those that are out will tell; then it is looked at again. */
+	if (!op)
+		return;
+	iov.iov_base = op->head;
+	op->kind = OFI_OP_FRAME;
+	if (start(op, &iov, 1))
+		link->confirm_due = false;
+	else
+		give_op(op);
+}
+
 /* ---- the rest ------------------------------------------------------------------- */
 
 void ofi_link_flush(struct ofi_link *link)
@@ -355,7 +372,8 @@ void ofi_link_flush(struct ofi_link *link)
 		send_pong(link);
 	if (link->ping_due)
 		send_ping(link);
-	push_batch(link);
+	if (push_batch(link) && link->confirm_due)
+		send_confirmer(link);
 }
 
 void ofi_link_ready(struct ofi_link *link)
@@ -397,7 +415,7 @@ void ofi_send_done(struct ofi_op *op)
 		emu_wire_tx_done(link->ofi->dev, op->tx);
 	}
 	give_op(op);
-	if (link->ping_due)
+	if (link->ping_due || link->confirm_due)
 		ofi_link_dirty(link);
 	ofi_peer_unblock(link->peer);
 }

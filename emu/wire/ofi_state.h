@@ -77,6 +77,7 @@ struct ofi_link {
 	struct ofi_op *free_ops, *batch;
 	unsigned held;
 	uint32_t injected, confirmed;
+	bool confirm_due; /* have a completion tell that what was injected has left */
 	bool ping_due, ping_out, ping_again, ping_skipped;
 
 	/* Incoming. */

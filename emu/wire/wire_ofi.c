@@ -176,6 +176,20 @@ uint64_t wire_ofi_deadline(const struct wire_ofi *ofi)
 	return ofi->any_stalled ? ofi->now_ns + STALL_NS : ofi_expiry(ofi);
 }
 
+void wire_ofi_confirm(struct wire_ofi *ofi)
+{
+	struct ofi_link *link;
+
+	if (ofi->muted)
+		return;
+	TAILQ_FOREACH(link, &ofi->links, entry) {
+		if (link->state != OFI_LINK_UP || link->failed || link->injected == link->confirmed)
+			continue;
+		link->confirm_due = true;
+		ofi_link_dirty(link);
+	}
+}
+
 bool wire_ofi_sending(const struct wire_ofi *ofi)
 {
 	return !ofi->muted && (ofi->busy || !TAILQ_EMPTY(&ofi->dirty) || ofi->any_stalled);

@@ -45,6 +45,11 @@ void wire_ofi_flush(struct wire_ofi *ofi, bool lazy);
 bool wire_ofi_deferred(const struct wire_ofi *ofi);
 /* When wire_ofi_poll must be called though no descriptor is readable; UINT64_MAX: never. */
 uint64_t wire_ofi_deadline(const struct wire_ofi *ofi);
+/*
+ * The smallest frames leave without anybody being told. From now on those that have
+ * been sent so far count as sending too, until they have left. Followed by a flush.
+ */
+void wire_ofi_confirm(struct wire_ofi *ofi);
 /* Packets are batched or on their way out. */
 bool wire_ofi_sending(const struct wire_ofi *ofi);
 /* What the user should be told, once, without the lock; NULL: nothing. */

@@ -121,6 +121,28 @@ static void death_of_a_peer_gives_held_packets_back(void **state)
 	free(tx);
 }
 
+/* Nobody is told when a frame that small leaves, unless it is asked for, as before the end. */
+static void small_frames_count_as_sending_until_they_have_left(void **state)
+{
+	struct rig *rig = *state;
+
+	establish(rig);
+	rig_run_ms(rig, 20);
+	assert_int_equal(send_one(rig, 1, 8), WIRE_DONE);
+	wire_ofi_flush(rig->ofi_a, false);
+	wire_ofi_confirm(rig->ofi_a);
+	assert_true(wire_ofi_sending(rig->ofi_a));
+	wire_ofi_flush(rig->ofi_a, false);
+	assert_true(wire_ofi_sending(rig->ofi_a));
+	assert_true(rig_until(rig, &rig->b.received, 2));
+	rig_run_ms(rig, 20);
+	assert_false(wire_ofi_sending(rig->ofi_a));
+	/* What confirmed it is no packet, and the link stands. */
+	assert_int_equal(rig->b.received, 2);
+	assert_int_equal(rig->a.gone, 0);
+	assert_true(gets_through(rig, 1));
+}
+
 static void abort_gives_held_packets_back_at_once(void **state)
 {
 	struct rig *rig = *state;
@@ -274,6 +296,7 @@ int main(void)
 		CASE(probe_is_answered_once_the_peer_can_answer),
 		CASE(death_of_a_peer_is_reported_once),
 		CASE(death_of_a_peer_gives_held_packets_back),
+		CASE(small_frames_count_as_sending_until_they_have_left),
 		CASE(abort_gives_held_packets_back_at_once),
 		CASE(reborn_peer_is_reconnected),
 		CASE(source_of_a_packet_is_the_peer_that_answers_go_to),

@@ -22,16 +22,18 @@ struct vs_batch {
 	struct emu_send_wr scratch; /* what setters write to after a failure */
 };
 
-/* The request being built: the last one begun. */
-static struct emu_send_wr *current(struct vs_batch *b)
-{
-	return b->err ? &b->scratch : &b->wr[b->count - 1];
-}
-
 static void fail(struct vs_batch *b, int err)
 {
 	if (!b->err)
 		b->err = err;
+}
+
+/* The request being built: the last one begun. A setter before that fails the batch. */
+static struct emu_send_wr *current(struct vs_batch *b)
+{
+	if (!b->count)
+		fail(b, -EINVAL);
+	return b->err ? &b->scratch : &b->wr[b->count - 1];
 }
 
 static struct emu_send_wr *begin(struct ibv_qp_ex *ex, enum emu_wr_opcode opcode)
@@ -128,9 +130,9 @@ static struct emu_sge *sge_room(struct vs_qp *qp, size_t n, size_t limit)
 {
 	struct vs_batch *b = qp->batch;
 
-	if (n > limit)
+	if (n > limit || !b->count)
 		fail(b, -EINVAL);
-	return b->err || !b->count ? NULL : &b->sge[(size_t)(b->count - 1) * b->sge_stride];
+	return b->err ? NULL : &b->sge[(size_t)(b->count - 1) * b->sge_stride];
 }
 
 static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)

@@ -157,6 +157,44 @@ static void a_batch_with_a_bad_request_is_refused_whole(void **state)
 	expect_no_wc(p->a.scq, 10);
 }
 
+static void early_sge(struct ibv_qp_ex *qp, struct end *e)
+{
+	set_sge(qp, e, 8);
+}
+
+static void early_inline_data(struct ibv_qp_ex *qp, struct end *e)
+{
+	ibv_wr_set_inline_data(qp, e->buf, 8);
+}
+
+static void early_ud_addr(struct ibv_qp_ex *qp, struct end *e)
+{
+	ibv_wr_set_ud_addr(qp, NULL, 1, 2);
+}
+
+/* Nothing says what such a batch means; it must not be written before its first request. */
+static void a_setter_before_any_request_fails_the_batch(void **state)
+{
+	static void (*const early[])(struct ibv_qp_ex *, struct end *) = {
+		early_sge, early_inline_data, early_ud_addr};
+	struct pair *p = extended_pair();
+	struct ibv_qp_ex *qp;
+
+	for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++) {
+		qp = begin(&p->a, 1);
+		early[i](qp, &p->a);
+		ibv_wr_rdma_write(qp, p->b.mr->rkey, (uintptr_t)p->b.buf);
+		set_sge(qp, &p->a, 8);
+		assert_int_equal(ibv_wr_complete(qp), EINVAL);
+		expect_no_wc(p->a.scq, 10);
+	}
+	qp = begin(&p->a, 2);
+	ibv_wr_rdma_write(qp, p->b.mr->rkey, (uintptr_t)p->b.buf);
+	set_sge(qp, &p->a, 8);
+	assert_int_equal(ibv_wr_complete(qp), 0);
+	expect_wc(p->a.scq, 2, IBV_WC_SUCCESS);
+}
+
 static void a_batch_that_does_not_fit_is_refused_whole(void **state)
 {
 	struct pair *p = extended_pair();
@@ -213,6 +251,7 @@ int main(void)
 		TEST(lists_of_sges_and_of_inline_data_are_gathered),
 		TEST(an_aborted_batch_leaves_nothing),
 		TEST(a_batch_with_a_bad_request_is_refused_whole),
+		TEST(a_setter_before_any_request_fails_the_batch),
 		TEST(a_batch_that_does_not_fit_is_refused_whole),
 		TEST(a_plain_qp_has_no_extended_one),
 		TEST(operations_the_type_lacks_are_refused_at_creation),

@@ -125,23 +125,54 @@ err_free:
 	return vs_null(err);
 }
 
+static void release_qp(void *obj)
+{
+	vs_qp_release(obj);
+}
+
+static void release_cq(void *obj)
+{
+	vs_cq_release(obj);
+}
+
+static void release_mr(void *obj)
+{
+	vs_mr_release(obj);
+}
+
+static void release_ah(void *obj)
+{
+	vs_ah_release(obj);
+}
+
+static void release_pd(void *obj)
+{
+	vs_pd_release(obj);
+}
+
+static void release_channel(void *obj)
+{
+	vs_channel_release(obj);
+}
+
 /* The kernel frees what a program left behind in its context; so do we, users before used. */
 static void release_leftovers(const struct ibv_context *context)
 {
+	static const struct {
+		enum vs_kind kind;
+		void (*release)(void *obj);
+	} rows[] = {
+		{VS_QP, release_qp}, {VS_CQ, release_cq}, {VS_MR, release_mr},
+		{VS_AH, release_ah}, {VS_PD, release_pd}, {VS_CHANNEL, release_channel},
+	};
 	void *obj;
 
-	while ((obj = vs_registry_pop(context, VS_QP)))
-		vs_qp_release(obj);
-	while ((obj = vs_registry_pop(context, VS_CQ)))
-		vs_cq_release(obj);
-	while ((obj = vs_registry_pop(context, VS_MR)))
-		vs_mr_release(obj);
-	while ((obj = vs_registry_pop(context, VS_AH)))
-		vs_ah_release(obj);
-	while ((obj = vs_registry_pop(context, VS_PD)))
-		vs_pd_release(obj);
-	while ((obj = vs_registry_pop(context, VS_CHANNEL)))
-		vs_channel_release(obj);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t from = 0;
+
+		while ((obj = vs_registry_pop(context, rows[i].kind, &from)))
+			rows[i].release(obj);
+	}
 }
 
 int vs_close_device(struct ibv_context *context)

@@ -156,15 +156,19 @@ bool vs_registry_has(const void *obj, enum vs_kind kind)
 	return found;
 }
 
-void *vs_registry_pop(const void *owner, enum vs_kind kind)
+void *vs_registry_pop(const void *owner, enum vs_kind kind, size_t *from)
 {
 	const void *obj = NULL;
 
 	acquire();
-	for (size_t i = 0; i < capacity && !obj; i++) {
+	/* Once around from where the last one was: others may change the table in between. */
+	for (size_t n = 0; n < capacity && !obj; n++) {
+		size_t i = (*from + n) & (capacity - 1);
+
 		if (table[i].obj && table[i].owner == owner && table[i].kind == kind) {
 			obj = table[i].obj;
 			erase(i);
+			*from = i;
 		}
 	}
 	release();

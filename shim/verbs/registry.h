@@ -8,6 +8,7 @@
 #define VS_REGISTRY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum vs_kind {
 	VS_CONTEXT,
@@ -34,7 +35,10 @@ bool vs_registry_remove(const void *obj, enum vs_kind kind);
  */
 bool vs_registry_rename(const void *obj, enum vs_kind from, enum vs_kind to);
 bool vs_registry_has(const void *obj, enum vs_kind kind);
-/* Take out any one object of that kind that belongs to owner; NULL: none left. */
-void *vs_registry_pop(const void *owner, enum vs_kind kind);
+/*
+ * Take out any one object of that kind that belongs to owner; NULL: none left.
+ * *from, 0 at first, is where to look on, so that n of them take n steps.
+ */
+void *vs_registry_pop(const void *owner, enum vs_kind kind, size_t *from);
 
 #endif

@@ -135,6 +135,8 @@ int vs_destroy_cq(struct ibv_cq *ibcq)
 	if (!vs_registry_rename(ibcq, VS_CQ, VS_CQ_GOING))
 		return vs_status(-EINVAL);
 	if (!nic_alive(cq->nic)) {
+		cancel_comp_events(cq);
+		cancel_async_events(cq);
 		vs_registry_remove(ibcq, VS_CQ_GOING);
 		free_cq(cq);
 		return 0;
@@ -161,9 +163,9 @@ void vs_cq_release(struct ibv_cq *ibcq)
 		nic_lock(cq->nic);
 		emu_cq_destroy(cq->emu);
 		nic_unlock(cq->nic);
-		cancel_comp_events(cq);
-		cancel_async_events(cq);
 	}
+	cancel_comp_events(cq);
+	cancel_async_events(cq);
 	free_cq(cq);
 }
 

@@ -153,6 +153,9 @@ uint32_t vs_event_cancel(struct vs_event_queue *q, struct vs_event *ev)
 	uint32_t fetched;
 	eventfd_t one;
 
+	/* The count behind the descriptor is the parent's, and its lock may never be free. */
+	if (q->pid != getpid())
+		return 0;
 	pthread_mutex_lock(&q->lock);
 	for (it = q->head; it && it != ev; it = it->next)
 		prev = it;

@@ -52,7 +52,7 @@ void vs_event_raise(struct vs_event_queue *q, struct vs_event *ev);
  */
 int vs_event_fetch(struct vs_event_queue *q, struct nic *nic, void **owner,
                    enum emu_event_type *type);
-/* The source goes away: drop what was not fetched. Returns ev->fetched. */
+/* The source goes away: drop what was not fetched. Returns ev->fetched; in a forked child 0. */
 uint32_t vs_event_cancel(struct vs_event_queue *q, struct vs_event *ev);
 /* Block until *acked, guarded by mutex and signalled by cond, has reached fetched. */
 void vs_event_wait_acked(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *acked,

@@ -247,6 +247,7 @@ int vs_destroy_qp(struct ibv_qp *ibqp)
 	if (!vs_registry_rename(ibqp, VS_QP, VS_QP_GOING))
 		return vs_status(-EINVAL);
 	if (!nic_alive(qp->nic)) {
+		cancel_events(qp);
 		vs_registry_remove(ibqp, VS_QP_GOING);
 		free_qp(qp);
 		return 0;
@@ -269,7 +270,7 @@ void vs_qp_release(struct ibv_qp *ibqp)
 		vs_qp_lock_all(qp);
 		emu_qp_destroy(qp->emu);
 		vs_qp_unlock_all(qp);
-		cancel_events(qp);
 	}
+	cancel_events(qp);
 	free_qp(qp);
 }

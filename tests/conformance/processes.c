@@ -2,6 +2,7 @@
 /* Several contexts, several threads, fork. */
 #include "fixture.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -244,10 +245,63 @@ static void child_opens_a_device_of_its_own(void **state)
 	expect_wc(p->a.scq, 1, IBV_WC_SUCCESS);
 }
 
+static struct late {
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+} late; /* set in the child of the test only */
+
+/* What a library's destructor does when the device is gone already. */
+static void destroy_late(void)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (!late.cq)
+		return;
+	if (ibv_destroy_cq(late.cq))
+		_exit(2);
+	if (ibv_get_cq_event(late.channel, &cq, &context) != -1)
+		_exit(3);
+}
+
+static void leave_with_an_event(void)
+{
+	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+	struct ibv_qp_init_attr attr = {.qp_type = IBV_QPT_RC, .cap = {4, 4, 1, 1, 0}};
+	struct ibv_context *own = ibv_open_device(ctx->device);
+	struct ibv_pd *own_pd = own ? ibv_alloc_pd(own) : NULL;
+	struct ibv_comp_channel *channel = own ? ibv_create_comp_channel(own) : NULL;
+	struct ibv_cq *cq = channel ? ibv_create_cq(own, 16, NULL, channel, 0) : NULL;
+	struct ibv_recv_wr wr = {.wr_id = 1}, *bad;
+	struct ibv_qp *qp;
+
+	attr.send_cq = attr.recv_cq = cq;
+	qp = cq ? ibv_create_qp(own_pd, &attr) : NULL;
+	if (!qp || ibv_req_notify_cq(cq, 0) || ibv_modify_qp(qp, &err, IBV_QP_STATE) ||
+	    ibv_post_recv(qp, &wr, &bad) || !readable(channel->fd, 5000) || ibv_destroy_qp(qp) ||
+	    fcntl(channel->fd, F_SETFL, O_NONBLOCK))
+		_exit(1);
+	late = (struct late){channel, cq};
+	exit(0);
+}
+
+static void a_cq_destroyed_at_exit_leaves_no_event_behind(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		leave_with_an_event();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(device_is_closed_under_a_thread_that_waits_for_its_events),
+		TEST(a_cq_destroyed_at_exit_leaves_no_event_behind),
 		TEST(a_context_can_be_opened_twice_and_closed),
 		TEST(two_contexts_of_one_device_talk_to_each_other),
 		TEST(objects_of_two_contexts_do_not_mix),
@@ -258,5 +312,7 @@ int main(void)
 		TEST(child_opens_a_device_of_its_own),
 	};
 
+	/* Before a device is opened, so that it runs after what that registers. */
+	atexit(destroy_late);
 	return RUN(tests);
 }

@@ -30,6 +30,12 @@ rows_ok() {
 			print $1 }' "$file")
 }
 
+# complaints FILE…: what is on stderr, but for perftest's remark that the machine was too busy to
+# measure the frequency of its clock.
+complaints() {
+	cat "$@" | grep -v '^Correlation coefficient r^2: '
+}
+
 check_case() {
 	local form=$1 number=$2 want=$3 log what
 	shift 3
@@ -37,7 +43,7 @@ check_case() {
 	what="$* ($form)"
 	if ! run_pair "$form" "$log" "$@"; then
 		not_ok "$what: exit status" "$log".*
-	elif [ -s "$log.client.err" ] || [ -s "$log.server.err" ]; then
+	elif complaints "$log.client.err" "$log.server.err" >"$log.complaints"; then
 		not_ok "$what: something on stderr" "$log.client.err" "$log.server.err"
 	elif ! rows_ok "$want" "$log.client" >"$log.diff"; then
 		not_ok "$what: the result rows" "$log.diff" "$log.client"

@@ -13,56 +13,73 @@
 #include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define HOST_SLOTS 4096u
 #define QPN_SLOT_SHIFT 12
 
-/* The interface of a link-local address: its own one, else the first that has any. */
-static uint32_t link_local_scope(const struct in6_addr *ip)
+/* How long the list of this host's addresses is believed. */
+#define BELIEVE_NS 1000000000u
+
+/* A system call or several, and datagrams to many destinations ask each time. */
+static const struct ifaddrs *host_addresses(struct nic *nic)
 {
-	struct ifaddrs *list, *i;
-	uint32_t scope = 0, first = 0;
-
-	if (!IN6_IS_ADDR_LINKLOCAL(ip) || getifaddrs(&list))
-		return 0;
-	for (i = list; i && !scope; i = i->ifa_next) {
-		const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)i->ifa_addr;
-
-		if (!sin6 || sin6->sin6_family != AF_INET6 || !(i->ifa_flags & IFF_UP) ||
-		    !IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
-			continue;
-		if (!first)
-			first = sin6->sin6_scope_id;
-		if (IN6_ARE_ADDR_EQUAL(&sin6->sin6_addr, ip))
-			scope = sin6->sin6_scope_id;
-	}
-	freeifaddrs(list);
-	return scope ? scope : first;
+	if (nic->addresses && nic->now_ns - nic->addresses_ns < BELIEVE_NS)
+		return nic->addresses;
+	nic_addresses_forget(nic);
+	if (getifaddrs(&nic->addresses))
+		nic->addresses = NULL;
+	nic->addresses_ns = nic->now_ns;
+	return nic->addresses;
 }
 
-/* The kernel knows best which addresses are this host's: only those can be bound. */
-static bool is_own_address(const struct wire_addr *addr)
+void nic_addresses_forget(struct nic *nic)
 {
-	struct sockaddr_in6 sin6 = {
-		.sin6_family = AF_INET6,
-		.sin6_addr = addr->ip,
-		.sin6_scope_id = addr->scope,
-	};
-	struct sockaddr_in sin = { .sin_family = AF_INET };
-	bool v4 = IN6_IS_ADDR_V4MAPPED(&addr->ip), own;
-	int fd;
+	if (nic->addresses)
+		freeifaddrs(nic->addresses);
+	nic->addresses = NULL;
+}
 
-	if (IN6_IS_ADDR_UNSPECIFIED(&addr->ip) || IN6_IS_ADDR_LOOPBACK(&addr->ip))
-		return true;
-	memcpy(&sin.sin_addr, addr->ip.s6_addr + 12, 4);
-	fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
+static bool is_at(const struct ifaddrs *i, const struct in6_addr *ip)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)i->ifa_addr;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)i->ifa_addr;
+
+	if (!i->ifa_addr || !(i->ifa_flags & IFF_UP))
 		return false;
-	own = !(v4 ? bind(fd, (struct sockaddr *)&sin, sizeof(sin)) :
-		     bind(fd, (struct sockaddr *)&sin6, sizeof(sin6)));
-	close(fd);
-	return own;
+	if (i->ifa_addr->sa_family == AF_INET)
+		return IN6_IS_ADDR_V4MAPPED(ip) && !memcmp(&sin->sin_addr, ip->s6_addr + 12, 4);
+	return i->ifa_addr->sa_family == AF_INET6 && IN6_ARE_ADDR_EQUAL(&sin6->sin6_addr, ip);
+}
+
+/* The interface of a link-local address: its own one, else the first that has any. */
+static uint32_t link_local_scope(const struct ifaddrs *list, const struct in6_addr *ip)
+{
+	uint32_t first = 0;
+
+	if (!IN6_IS_ADDR_LINKLOCAL(ip))
+		return 0;
+	for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+		const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)i->ifa_addr;
+
+		if (is_at(i, ip))
+			return sin6->sin6_scope_id;
+		if (!first && sin6 && sin6->sin6_family == AF_INET6 && i->ifa_flags & IFF_UP &&
+		    IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
+			first = sin6->sin6_scope_id;
+	}
+	return first;
+}
+
+/* To bind it says nothing: with ip_nonlocal_bind every address can be bound. */
+static bool is_own_address(const struct ifaddrs *list, const struct in6_addr *ip)
+{
+	if (IN6_IS_ADDR_UNSPECIFIED(ip) || IN6_IS_ADDR_LOOPBACK(ip) ||
+	    (IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127))
+		return true;
+	for (const struct ifaddrs *i = list; i; i = i->ifa_next)
+		if (is_at(i, ip))
+			return true;
+	return false;
 }
 
 static bool is_own_slot(const struct nic *nic, uint32_t slot)
@@ -73,12 +90,14 @@ static bool is_own_slot(const struct nic *nic, uint32_t slot)
 	return false;
 }
 
-bool nic_address_of(const struct emu_gid *gid, struct wire_addr *addr)
+bool nic_address_of(struct nic *nic, const struct emu_gid *gid, struct wire_addr *addr)
 {
+	const struct ifaddrs *list = host_addresses(nic);
+
 	memset(addr, 0, sizeof(*addr));
 	memcpy(&addr->ip, gid->raw, sizeof(addr->ip));
-	addr->scope = link_local_scope(&addr->ip);
-	return is_own_address(addr);
+	addr->scope = link_local_scope(list, &addr->ip);
+	return is_own_address(list, &addr->ip);
 }
 
 struct wire_peer *nic_peer_get(void *host, const struct emu_gid *dgid, uint32_t qpn)
@@ -90,7 +109,7 @@ struct wire_peer *nic_peer_get(void *host, const struct emu_gid *dgid, uint32_t 
 
 	if (emu_gid_is_multicast(dgid))
 		return nic_mcast_peer(nic, dgid);
-	own = nic_address_of(dgid, &addr);
+	own = nic_address_of(nic, dgid, &addr);
 	addr.slot = qpn >> QPN_SLOT_SHIFT;
 	if (own) {
 		if (is_own_slot(nic, addr.slot))

@@ -258,7 +258,7 @@ void nic_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint3
 {
 	struct nic *nic = host;
 	struct wire_addr addr;
-	bool own = nic_address_of(&dst->ip, &addr);
+	bool own = nic_address_of(nic, &dst->ip, &addr);
 	struct datagram d = {
 		.version = VERSION,
 		.kind = QUESTION,
@@ -287,7 +287,7 @@ static void ask_once_more(struct nic *nic, const struct datagram *d)
 	bool own;
 
 	memcpy(dst.ip.raw, d->ip, sizeof(dst.ip.raw));
-	own = nic_address_of(&dst.ip, &addr);
+	own = nic_address_of(nic, &dst.ip, &addr);
 	if (own && emu_cm_listening(nic->dev, ntohs(d->ps), &dst))
 		nic_cm_question_found(&nic->cm_questions, d->number, nic->dev, nic->slot[0]);
 	else

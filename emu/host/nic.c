@@ -108,6 +108,7 @@ static void destroy(struct nic *nic)
 	nic_mcast_close(nic);
 	nic_watch_close(nic);
 	nic_cm_close(nic);
+	nic_addresses_forget(nic);
 	if (nic->doorbell >= 0)
 		close(nic->doorbell);
 	if (nic->standby_timer >= 0)

@@ -36,6 +36,8 @@ struct nic {
 	uint64_t now_ns; /* of the last pass */
 	uint32_t slot[NIC_SLOTS];
 	unsigned slots;
+	struct ifaddrs *addresses; /* of this host, or NULL; addr.c */
+	uint64_t addresses_ns; /* as of then */
 
 	/* Descriptors beside the wires: watch.h. */
 	struct nic_watch *watches;

@@ -83,6 +83,14 @@ if pingpong "$out/allowed" "$net" "$net"; then
 else
 	not_ok "pingpong between hosts that allow each other" "$out"/allowed.*
 fi
+# Then every address can be bound, but not every address is one's own.
+if on "$b" bash -c 'echo 1 >/proc/sys/net/ipv4/ip_nonlocal_bind' 2>"$out/sysctl.err"; then
+	if pingpong "$out/nonlocal" "$net" "$net"; then
+		ok "pingpong from a host with ip_nonlocal_bind"
+	else
+		not_ok "pingpong from a host with ip_nonlocal_bind" "$out"/nonlocal.*
+	fi
+fi
 refused "$out/neither" "" ""
 refused "$out/elsewhere" 192.0.2.0/24 "$net"
 finish

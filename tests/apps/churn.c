@@ -4,9 +4,9 @@
  * of the other process, write through it, destroy all. Neither memory nor file
  * descriptors grow after the first tenth.
  */
+#include "growth.h"
 #include "rc_side.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -17,30 +17,6 @@
  * are handed out for the first time are less.
  */
 #define GROWTH_BOUND (512 * 1024)
-
-static long resident_bytes(void)
-{
-	long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
-		rc_fail("/proc/self/statm");
-	fclose(f);
-	return pages * sysconf(_SC_PAGESIZE);
-}
-
-static int open_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	if (!dir)
-		rc_fail("/proc/self/fd");
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 static void write_once(struct rc_side *side, struct ibv_qp *qp, const struct rc_address *peer)
 {
@@ -86,24 +62,17 @@ static void run_side(int sock, const char *who, int lives)
 {
 	static unsigned char buf[4096];
 	struct rc_side side;
-	long memory = 0;
-	int files = 0;
+	struct growth before = {0};
 
 	rc_open(&side, sock, buf, sizeof(buf), 16);
 	for (int i = 0; i < lives; i++) {
-		if (i == lives / 10) {
-			memory = resident_bytes();
-			files = open_files();
-		}
+		if (i == lives / 10)
+			before = growth_now();
 		live_once(&side, buf);
 	}
-	memory = resident_bytes() - memory;
-	files = open_files() - files;
 	rc_barrier(sock);
+	growth_check(who, &before, GROWTH_BOUND);
 	rc_close(&side);
-	printf("%s: %d lives, memory %+ld KiB, files %+d\n", who, lives, memory / 1024, files);
-	if (memory > GROWTH_BOUND || files > 0)
-		rc_fail("%s grew", who);
 }
 
 int main(int argc, char **argv)

@@ -134,15 +134,6 @@ int emu_dev_add_slot(struct emu_dev *dev, uint32_t number)
 	return 0;
 }
 
-uint32_t emu_dev_free_qpns(const struct emu_dev *dev)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < dev->slots; i++)
-		n += EMU_SLOT_QPNS - FIRST_QPN - dev->slot[i].qps.used;
-	return n;
-}
-
 struct emu_qp *emu_dev_qp(const struct emu_dev *dev, uint32_t qpn)
 {
 	const struct emu_slot *slot = find_slot(dev, qpn >> EMU_SLOT_SHIFT);

@@ -102,8 +102,6 @@ int emu_dev_create(const struct emu_config *cfg, const struct emu_env *env, void
 void emu_dev_destroy(struct emu_dev *dev);
 /* Add 4,096 QP numbers slot << 12 | n. 0, -EEXIST, -ENOSPC (16 slots at most). */
 int emu_dev_add_slot(struct emu_dev *dev, uint32_t slot);
-/* QP numbers that can still be handed out without another slot. */
-uint32_t emu_dev_free_qpns(const struct emu_dev *dev);
 const struct emu_config *emu_dev_config(const struct emu_dev *dev);
 
 /* Time, in nanoseconds of any monotonic clock; call before anything that follows. */

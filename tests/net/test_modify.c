@@ -248,16 +248,14 @@ static void largest_queues_hold_what_they_promise(void **state)
 static void qp_numbers_are_those_of_the_slot_and_come_back(void **state)
 {
 	struct rig *rig = create();
-	uint32_t seen = emu_dev_free_qpns(rig->b.dev);
 
+	/* More than a slot has. */
 	for (unsigned i = 0; i < 10000; i++) {
 		struct emu_qp *qp = rig_make_qp(&rig->b);
 
 		assert_int_equal(emu_qp_num(qp) >> 12, 1);
-		assert_int_equal(emu_dev_free_qpns(rig->b.dev), seen - 1);
 		emu_qp_destroy(qp);
 	}
-	assert_int_equal(emu_dev_free_qpns(rig->b.dev), seen);
 	assert_int_equal(emu_dev_add_slot(rig->b.dev, 1), -EEXIST);
 	rig_down(rig);
 }

@@ -231,6 +231,28 @@ static void wrong_hello_is_turned_away(void **state)
 	others_still_get_through(rig);
 }
 
+/* One line for the life of the process, whatever strangers do. */
+static void user_is_told_of_a_refusal_once(void **state)
+{
+	uint8_t hello[sizeof(good_hello)];
+	struct rig *rig = *state;
+	unsigned told = 0;
+
+	memcpy(hello, good_hello, sizeof(hello));
+	hello[5] = 1;
+	for (int i = 0; i < 5; i++) {
+		struct stranger s;
+
+		stranger_open(&s);
+		stranger_connect(&s, rig, hello, sizeof(hello));
+		settle(&s, rig, &s.up);
+		assert_true(s.down);
+		told += wire_ofi_notice(rig->ofi_b) != NULL;
+		stranger_close(&s);
+	}
+	assert_int_equal(told, 1);
+}
+
 /* One PONG is on its way at a time, however many are asked for and never read. */
 static void flood_of_pings_is_bounded(void **state)
 {
@@ -437,6 +459,7 @@ int main(void)
 		CASE(packets_before_the_proof_end_the_link),
 		CASE(link_without_a_proof_ends_by_itself),
 		CASE(wrong_hello_is_turned_away),
+		CASE(user_is_told_of_a_refusal_once),
 		CASE(flood_of_pings_is_bounded),
 		CASE(connection_that_says_half_a_word_stops_nobody),
 		CASE(third_link_of_one_peer_ends_the_first),

@@ -109,11 +109,23 @@ void emu_mcast_leave_all(struct emu_qp *qp)
 			detach(qp, &dev->mcasts[i]);
 }
 
+/* Another host may have a QP of the same number. */
+static bool sent_it(const struct emu_qp *qp, const struct emu_pkt *pkt)
+{
+	const struct emu_port *port = &qp->dev->cfg.port;
+
+	if (qp->qpn != pkt->src_qpn)
+		return false;
+	for (uint32_t i = 0; i < port->gid_tbl_len; i++)
+		if (same(&port->gid[i], &pkt->grh.sgid))
+			return true;
+	return false;
+}
+
 void emu_mcast_input(struct emu_dev *dev, const struct emu_pkt *pkt)
 {
 	dev->counters.rx_packets++;
 	for (uint32_t i = 0; i < dev->nmcasts; i++)
-		if (same(&dev->mcasts[i].gid, &pkt->grh.dgid) &&
-		    dev->mcasts[i].qp->qpn != pkt->src_qpn)
+		if (same(&dev->mcasts[i].gid, &pkt->grh.dgid) && !sent_it(dev->mcasts[i].qp, pkt))
 			emu_ud_deliver(dev->mcasts[i].qp, pkt);
 }

@@ -268,6 +268,8 @@ void nic_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint3
 
 	if (own && emu_cm_listening(nic->dev, ps, dst) && found_here(nic, cookie))
 		return;
+	if (!own && !ofi_sock_allowed(&addr.ip, nic->cfg->allow, nic->cfg->allow_count))
+		nic->cm_not_allowed = true;
 	if (!nic->cm_nonce && getrandom(&nic->cm_nonce, sizeof(nic->cm_nonce), 0) < 0)
 		return;
 	if (!nic_cm_question_add(&nic->cm_questions, dst, ps, cookie, &d.number))
@@ -334,6 +336,14 @@ void nic_cm_run(struct nic *nic)
 			nic->cm_answer_count * sizeof(*nic->cm_answers));
 	if (nic->cm_retries)
 		ask_again(nic);
+}
+
+const char *nic_cm_notice(struct nic *nic)
+{
+	if (!nic->cm_not_allowed || nic->cm_noticed)
+		return NULL;
+	nic->cm_noticed = true;
+	return "connecting to another host needs SOFTVERBS_ALLOW with its network, on both";
 }
 
 void nic_cm_close(struct nic *nic)

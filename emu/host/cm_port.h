@@ -15,6 +15,8 @@ void nic_cm_lookup(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint3
 void nic_cm_run(struct nic *nic);
 /* When something will be due; UINT64_MAX: never. Device lock. */
 uint64_t nic_cm_deadline(const struct nic *nic);
+/* A line for the user, once; NULL: none. Device lock. */
+const char *nic_cm_notice(struct nic *nic);
 /* A datagram came to a port that this process holds. Device lock. */
 void nic_cm_asked(struct nic *nic, int fd);
 /* The sockets that look-ups go out from. Device lock. */

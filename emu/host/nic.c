@@ -226,9 +226,14 @@ struct emu_dev *nic_lock(struct nic *nic)
 
 void nic_unlock(struct nic *nic)
 {
+	const char *notice;
+
 	if (!atomic_load(&nic->inert) && nic_leftover(nic))
 		nic_run_and_send(nic);
+	notice = nic_cm_notice(nic);
 	nic_leave(nic);
+	if (notice)
+		sv_log(SV_LOG_WARN, "%s", notice);
 }
 
 int nic_qp_create(struct nic *nic, struct emu_pd *pd, const struct emu_qp_init *init,

@@ -50,6 +50,7 @@ struct nic {
 	struct nic_cm_questions cm_questions; /* asked, not answered yet */
 	struct nic_cm_answer *cm_answers; /* to look-ups, not given yet */
 	unsigned cm_answer_count;
+	bool cm_not_allowed, cm_noticed; /* a look-up went to a host that may not answer; user knows */
 	struct nic_cm_retry *cm_retries; /* questions to ask again */
 	uint64_t cm_nonce; /* 0: not chosen yet */
 

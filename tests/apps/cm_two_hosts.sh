@@ -59,6 +59,8 @@ wait_port=28673 connects mckey "mckey -m 239.1.1.1 -b 10.77.0.1" \
 if patience=3 pair "$out/refused" "" "rping -s -a 10.77.0.1 -p $port -C 3" \
 	"rping -c -a 10.77.0.1 -p $port -C 3"; then
 	not_ok "a host that is not allowed connects" "$out"/refused.*
+elif ! grep -q SOFTVERBS_ALLOW "$out/refused.client"; then
+	not_ok "a host that is not allowed is not told why" "$out"/refused.*
 else
 	ok "a host that is not allowed gets no answer"
 fi

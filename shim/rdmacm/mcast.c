@@ -68,8 +68,6 @@ static int join(struct cs_id *id, const struct sockaddr *addr, bool send_only, v
 
 	if (!addr || !cs_sockaddr_len(addr) || !id->id.verbs || id->id.qp_type != IBV_QPT_UD)
 		return -EINVAL;
-	if (!cs_sockaddr_is_multicast(addr))
-		return -EINVAL;
 	g = make_group(addr, send_only, context);
 	if (!g)
 		return -ENOMEM;

@@ -8,9 +8,9 @@
 packages_build=(gcc libc6-dev make autoconf automake libtool pkg-config
 	libibverbs-dev libfabric-dev nettle-dev)
 # The programs that are run unmodified.
-packages_programs=(ibverbs-utils perftest)
+packages_programs=(ibverbs-utils perftest rdmacm-utils)
 # To build and run the tests.
-packages_tests=(libcmocka-dev librdmacm-dev libfabric-bin iproute2 valgrind)
+packages_tests=(libcmocka-dev librdmacm-dev libfabric-bin python3-pyverbs iproute2 valgrind)
 # What the CI does beyond them.
 packages_ci=(clang shellcheck xz-utils)
 

@@ -304,7 +304,8 @@ void emu_comp_peer_gone(struct emu_qp *qp)
 {
 	enum emu_qp_state state = emu_qp_state(qp);
 
-	if (state != EMU_QPS_RTS && state != EMU_QPS_SQD)
+	/* Only RC waits for answers. */
+	if (qp->type != EMU_QPT_RC || (state != EMU_QPS_RTS && state != EMU_QPS_SQD))
 		return;
 	if (qp->dev->cfg.fast_death && emu_req_outstanding(qp)) {
 		emu_req_fail(qp, EMU_FAULT_NO_ANSWER);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "err.h"
+#include "srq.h"
 
 int emu_cq_create(struct emu_dev *dev, uint32_t cqe, void *user, struct emu_cq **out)
 {
@@ -94,6 +95,16 @@ bool emu_cq_empty(const struct emu_cq *cq)
 	       atomic_load_explicit(&cq->tail, memory_order_relaxed);
 }
 
+static void free_slot(const struct emu_cqe *cqe)
+{
+	if (!cqe->freed)
+		return;
+	if (cqe->of_srq)
+		emu_srq_give_back(cqe->srq, cqe->slot_end);
+	else
+		atomic_store_explicit(cqe->freed, cqe->slot_end, memory_order_release);
+}
+
 int emu_cq_poll(struct emu_cq *cq, int n, struct emu_wc *wc)
 {
 	uint32_t head = atomic_load_explicit(&cq->head, memory_order_acquire);
@@ -104,8 +115,7 @@ int emu_cq_poll(struct emu_cq *cq, int n, struct emu_wc *wc)
 		const struct emu_cqe *cqe = &cq->ring[tail & cq->mask];
 
 		wc[got] = cqe->wc;
-		if (cqe->freed)
-			atomic_store_explicit(cqe->freed, cqe->slot_end, memory_order_release);
+		free_slot(cqe);
 	}
 	if (got)
 		atomic_store_explicit(&cq->tail, tail, memory_order_release);
@@ -122,11 +132,17 @@ void emu_cq_arm(struct emu_cq *cq, enum emu_arm arm)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-void emu_cq_forget(struct emu_cq *cq, const _Atomic uint32_t *freed)
+void emu_cq_forget(struct emu_cq *cq, uint32_t qpn)
 {
 	uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 
-	for (uint32_t i = atomic_load_explicit(&cq->tail, memory_order_acquire); i != head; i++)
-		if (cq->ring[i & cq->mask].freed == freed)
-			cq->ring[i & cq->mask].freed = NULL;
+	for (uint32_t i = atomic_load_explicit(&cq->tail, memory_order_acquire); i != head; i++) {
+		struct emu_cqe *cqe = &cq->ring[i & cq->mask];
+
+		if (cqe->wc.qp_num != qpn)
+			continue;
+		if (cqe->of_srq)
+			free_slot(cqe);
+		cqe->freed = NULL;
+	}
 }

@@ -12,8 +12,12 @@
 
 struct emu_cqe {
 	struct emu_wc wc;
-	_Atomic uint32_t *freed; /* where polling reports the slot; NULL once the queue is gone */
-	uint32_t slot_end; /* queue index behind the completed WQE */
+	union { /* where polling reports the slot; NULL once the queue is gone */
+		_Atomic uint32_t *freed;
+		struct emu_srq *srq;
+	};
+	uint32_t slot_end; /* queue index behind the completed WQE, or the SRQ's slot */
+	bool of_srq;
 };
 
 struct emu_cq {
@@ -34,7 +38,10 @@ struct emu_cq {
  * On overrun the CQ dies, with an event, and its QPs follow (emu_run).
  */
 void emu_cq_push(struct emu_cq *cq, const struct emu_cqe *cqe, bool solicited);
-/* No completion of the queue that counts in freed may touch it any more. Keeps pollers out. */
-void emu_cq_forget(struct emu_cq *cq, const _Atomic uint32_t *freed);
+/*
+ * The QP's queues go: no completion of it may touch them any more. What it took
+ * from an SRQ is given back now. Keeps pollers out.
+ */
+void emu_cq_forget(struct emu_cq *cq, uint32_t qpn);
 
 #endif

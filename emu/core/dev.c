@@ -8,8 +8,9 @@
 #include "cm/door.h"
 #include "comp.h"
 #include "err.h"
-#include "qp.h"
 #include "mcast.h"
+#include "qp.h"
+#include "req.h"
 #include "resp.h"
 #include "ud.h"
 
@@ -28,6 +29,9 @@ const struct emu_limits emu_default_limits = {
 	.max_mr = 65536,
 	.max_pd = 16384,
 	.max_ah = 65536,
+	.max_srq = 16384,
+	.max_srq_wr = 16384,
+	.max_srq_sge = 32,
 	.max_mcast_grp = 1024,
 	.max_mcast_qp_attach = 256,
 	.max_qp_rd_atom = 16,
@@ -42,6 +46,7 @@ static bool config_sane(const struct emu_config *cfg)
 	return l->max_sge < EMU_TX_IOV_MAX && l->max_inline <= EMU_TX_COPY_MAX &&
 	       l->max_qp_rd_atom <= UINT8_MAX && l->max_msg_sz <= 1u << 31 &&
 	       l->max_mr <= 1u << 24 && l->max_cqe <= 1u << 30 && l->max_qp_wr <= 1u << 30 &&
+	       l->max_srq_wr <= 1u << 30 && l->max_srq_sge <= EMU_TX_IOV_MAX &&
 	       cfg->port.gid_tbl_len <= EMU_GIDS && cfg->port.active_mtu >= 1 &&
 	       cfg->port.active_mtu <= 5 && cfg->cm.response_timeout <= 31 &&
 	       cfg->cm.packet_life <= 30 && cfg->cm.max_retries <= 15;
@@ -80,7 +85,7 @@ void emu_dev_destroy(struct emu_dev *dev)
 {
 	struct emu_tx *tx;
 
-	assert(!dev->qps && !dev->cqs && !dev->pds && !dev->tx_held);
+	assert(!dev->qps && !dev->srqs && !dev->cqs && !dev->pds && !dev->tx_held);
 	emu_cm_fini(dev);
 	for (uint32_t i = 0; i < dev->slots; i++)
 		emu_idtab_fini(&dev->slot[i].qps);
@@ -246,6 +251,7 @@ void emu_dev_unlist(struct emu_dev *dev, struct emu_qp *qp)
 
 struct emu_tx *emu_dev_tx(struct emu_dev *dev)
 {
+	dev->tx->qp = NULL;
 	dev->tx->niov = 0;
 	dev->tx->payload = 0;
 	return dev->tx;
@@ -298,8 +304,17 @@ void emu_wire_tx_done(struct emu_dev *dev, struct emu_tx *tx)
 	for (uint32_t i = 0; i < tx->niov; i++)
 		if (tx->mr[i])
 			tx->mr[i]->inflight--;
+	if (tx->qp)
+		emu_req_tx_done(tx->qp, tx->wqe);
 	tx->next = dev->tx_free;
 	dev->tx_free = tx;
+}
+
+void emu_dev_disown_tx(struct emu_dev *dev, const struct emu_qp *qp)
+{
+	for (struct emu_tx *tx = dev->tx_held; tx; tx = tx->next)
+		if (tx->qp == qp)
+			tx->qp = NULL;
 }
 
 static struct wire_peer *reader_of(const struct emu_dev *dev, const struct emu_mr *mr)
@@ -426,7 +441,7 @@ void emu_input(struct emu_dev *dev, struct wire_peer *src, const void *frame, si
 	}
 	qp = emu_dev_qp(dev, pkt.dqpn);
 	/* IBTA 9.6.1.1: only the connected port's packets count. */
-	if (!qp || qp->type == EMU_QPT_UD || !qp->peer || qp->peer->host != src->host) {
+	if (!qp || qp->type != emu_opcode_type(pkt.op) || !qp->peer || qp->peer->host != src->host) {
 		dev->counters.rx_unknown_qp++;
 		return;
 	}

@@ -34,7 +34,7 @@ struct emu_dev {
 	void *host;
 	uint64_t now; /* ns, of the last emu_tick */
 
-	uint32_t pds, cqs, qps, ahs; /* how many exist */
+	uint32_t pds, cqs, qps, ahs, srqs; /* how many exist */
 	struct emu_idtab mrs;
 	uint32_t mr_gen;
 	struct emu_slot slot[EMU_SLOTS_MAX];
@@ -67,6 +67,8 @@ struct emu_tx *emu_dev_tx(struct emu_dev *dev);
 enum wire_sent emu_dev_send(struct emu_dev *dev, struct wire_peer *peer);
 /* Cut the links of packets that read from mr. */
 void emu_dev_abort_io(struct emu_dev *dev, const struct emu_mr *mr);
+/* The QP is not to be told any more when its packets come back from a wire. */
+void emu_dev_disown_tx(struct emu_dev *dev, const struct emu_qp *qp);
 /* Have emu_run serve the QP. */
 void emu_dev_ready(struct emu_dev *dev, struct emu_qp *qp);
 /* Have it wait for its peer to be writable. */

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <emu/types.h>
+
 enum emu_hdr {
 	EMU_HDR_RETH = 1 << 0,
 	EMU_HDR_ATOMIC = 1 << 1,
@@ -57,9 +59,11 @@ struct emu_opcode {
 
 /* The row of a BTH opcode, or NULL. */
 const struct emu_opcode *emu_opcode(uint8_t code);
-/* The opcode of this class, position and set of immediate/invalidate headers, or NULL. */
-const struct emu_opcode *emu_opcode_find(enum emu_pkt_class cls, enum emu_pkt_pos pos,
-					 uint8_t tail_hdrs);
+/* A QP type's opcode of this class, position and set of immediate/invalidate headers, or NULL. */
+const struct emu_opcode *emu_opcode_find(enum emu_qp_type type, enum emu_pkt_class cls,
+					 enum emu_pkt_pos pos, uint8_t tail_hdrs);
+/* The type of the QPs that the packet travels between: IBTA table 37, the upper three bits. */
+enum emu_qp_type emu_opcode_type(const struct emu_opcode *op);
 /* Bytes of BTH and extended headers. */
 uint32_t emu_opcode_hdr_len(const struct emu_opcode *op);
 

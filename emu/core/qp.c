@@ -8,14 +8,19 @@
 #include "comp.h"
 #include "err.h"
 #include "mcast.h"
+#include "recv.h"
 #include "req.h"
 #include "resp.h"
+#include "srq.h"
 #include "ud.h"
 
-static bool caps_within(const struct emu_qp_cap *cap, const struct emu_limits *l)
+static bool caps_within(const struct emu_qp_init *init, const struct emu_limits *l)
 {
-	return cap->max_send_wr <= l->max_qp_wr && cap->max_recv_wr <= l->max_qp_wr &&
-	       cap->max_send_sge <= l->max_sge && cap->max_recv_sge <= l->max_sge &&
+	const struct emu_qp_cap *cap = &init->cap;
+
+	if (!init->srq && (cap->max_recv_wr > l->max_qp_wr || cap->max_recv_sge > l->max_sge))
+		return false;
+	return cap->max_send_wr <= l->max_qp_wr && cap->max_send_sge <= l->max_sge &&
 	       cap->max_inline_data <= l->max_inline;
 }
 
@@ -73,6 +78,9 @@ static struct emu_qp *new_qp(struct emu_pd *pd, const struct emu_qp_init *init)
 	qp->type = init->type;
 	qp->sq_sig_all = init->sq_sig_all;
 	qp->cap = init->cap;
+	qp->srq = init->srq;
+	if (qp->srq) /* ibv_create_qp(3): what is said of a receive queue is ignored */
+		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
 	emu_timer_init(&qp->timer, expire);
 	return qp;
 }
@@ -83,9 +91,9 @@ int emu_qp_create(struct emu_pd *pd, const struct emu_qp_init *init, struct emu_
 	struct emu_qp *qp;
 	int ret = -EMU_ENOMEM;
 
-	if (init->type != EMU_QPT_RC && init->type != EMU_QPT_UD)
+	if (init->type != EMU_QPT_RC && init->type != EMU_QPT_UC && init->type != EMU_QPT_UD)
 		return -EMU_EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq || !caps_within(&init->cap, &dev->cfg.limits))
+	if (!init->send_cq || !init->recv_cq || !caps_within(init, &dev->cfg.limits))
 		return -EMU_EINVAL;
 	if (dev->qps >= dev->cfg.limits.max_qp)
 		return -EMU_ENOMEM;
@@ -100,6 +108,8 @@ int emu_qp_create(struct emu_pd *pd, const struct emu_qp_init *init, struct emu_
 	pd->refs++;
 	qp->send_cq->refs++;
 	qp->recv_cq->refs++;
+	if (qp->srq)
+		qp->srq->refs++;
 	dev->qps++;
 	*out = qp;
 	return 0;
@@ -127,8 +137,11 @@ static void drop_work(struct emu_qp *qp)
 	emu_dev_unlist(qp->dev, qp);
 	emu_timer_stop(&qp->dev->timers, &qp->timer);
 	release_ahs(qp);
-	emu_cq_forget(qp->send_cq, &qp->sq.freed);
-	emu_cq_forget(qp->recv_cq, &qp->rq.freed);
+	emu_dev_disown_tx(qp->dev, qp);
+	emu_recv_drop(qp);
+	emu_cq_forget(qp->send_cq, qp->qpn);
+	if (qp->recv_cq != qp->send_cq)
+		emu_cq_forget(qp->recv_cq, qp->qpn);
 	free(qp->resp.res);
 	qp->resp = (struct emu_resp){ 0 };
 	qp->req = (struct emu_req){ 0 };
@@ -158,6 +171,8 @@ void emu_qp_destroy(struct emu_qp *qp)
 	qp->pd->refs--;
 	qp->send_cq->refs--;
 	qp->recv_cq->refs--;
+	if (qp->srq)
+		qp->srq->refs--;
 	dev->qps--;
 	dev->timer_users--;
 	free(qp);
@@ -223,38 +238,23 @@ void emu_qp_complete_send(struct emu_qp *qp, enum emu_wc_status status, uint32_t
 	emu_cq_push(qp->send_cq, &cqe, false);
 }
 
-void emu_qp_complete_recv(struct emu_qp *qp, const struct emu_wc *wc, bool solicited)
-{
-	const struct emu_rqe *rqe = emu_wq_slot(&qp->rq, qp->resp.next);
-	struct emu_cqe cqe = {
-		.wc = *wc,
-		.freed = &qp->rq.freed,
-		.slot_end = ++qp->resp.next,
-	};
-
-	cqe.wc.wr_id = rqe->wr_id;
-	cqe.wc.qp_num = qp->qpn;
-	emu_cq_push(qp->recv_cq, &cqe, solicited);
-}
-
 /* ---- error --------------------------------------------------------------- */
 
 void emu_qp_flush_send(struct emu_qp *qp)
 {
-	while (qp->req.una != emu_wq_head(&qp->sq))
+	struct emu_req *req = &qp->req;
+
+	emu_dev_disown_tx(qp->dev, qp);
+	while (req->una != emu_wq_head(&qp->sq))
 		emu_qp_complete_send(qp, EMU_WC_WR_FLUSH_ERR, EMU_VENDOR_FLUSH_SEND);
+	req->next = req->una;
+	req->off = 0;
 }
 
 void emu_qp_flush(struct emu_qp *qp)
 {
-	const struct emu_wc flushed = {
-		.status = EMU_WC_WR_FLUSH_ERR,
-		.vendor_err = EMU_VENDOR_FLUSH_RECV,
-	};
-
 	emu_qp_flush_send(qp);
-	while (qp->resp.next != emu_wq_head(&qp->rq))
-		emu_qp_complete_recv(qp, &flushed, false);
+	emu_recv_flush(qp);
 }
 
 void emu_qp_error(struct emu_qp *qp)
@@ -274,6 +274,9 @@ void emu_qp_error(struct emu_qp *qp)
 	qp->resp.ack_due = false;
 	qp->resp.msg = EMU_CLASS_NONE;
 	emu_qp_flush(qp);
+	/* IBTA 11.6.3.2: it takes nothing from the SRQ any more. */
+	if (qp->srq)
+		qp->dev->env->async_event(qp->dev->host, EMU_EVENT_QP_LAST_WQE_REACHED, qp->user);
 }
 
 void emu_qp_error_event(struct emu_qp *qp, enum emu_event_type event)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Queue pairs: two work queues and, for RC, a requester (req.c) with its
+ * Queue pairs: two work queues and, for RC and UC, a requester (req.c) with its
  * completer (comp.c) and a responder (resp.c). All but the rings, state and
  * the rung flag is owned by the device lock.
  */
@@ -62,7 +62,8 @@ enum emu_nak_state {
 struct emu_resp {
 	uint32_t epsn; /* expected PSN */
 	uint32_t msn; /* messages completed */
-	uint32_t next; /* RQ index of the receive that is next or in work */
+	uint32_t next; /* RQ index of the receive that is next or in work; SRQ slot of that in work */
+	bool taken; /* a receive is in work */
 	uint8_t msg; /* enum emu_pkt_class of the message in progress, or NONE */
 	uint8_t nak_state;
 	uint8_t fault; /* enum emu_fault that ends the QP once its NAK is out */
@@ -84,6 +85,7 @@ struct emu_qp {
 	struct emu_dev *dev;
 	struct emu_pd *pd;
 	struct emu_cq *send_cq, *recv_cq;
+	struct emu_srq *srq; /* NULL: messages land in rq */
 	void *user;
 	enum emu_qp_type type;
 	uint32_t qpn;
@@ -126,8 +128,6 @@ void emu_qp_flush_send(struct emu_qp *qp);
 void emu_qp_reset(struct emu_qp *qp);
 /* Complete the SQ's WQE at una with this status, and step over it. */
 void emu_qp_complete_send(struct emu_qp *qp, enum emu_wc_status status, uint32_t vendor_err);
-/* Complete the RQ's WQE at resp.next; wc holds all but wr_id and qp_num. */
-void emu_qp_complete_recv(struct emu_qp *qp, const struct emu_wc *wc, bool solicited);
 
 static inline struct emu_wqe *emu_qp_wqe(const struct emu_qp *qp, uint32_t index)
 {

@@ -25,7 +25,14 @@ void emu_req_fail(struct emu_qp *qp, enum emu_fault fault)
 	const struct emu_fault_row *row = emu_fault_row(fault);
 
 	emu_qp_complete_send(qp, row->status, row->vendor_err);
-	emu_qp_error(qp);
+	if (qp->type == EMU_QPT_RC) {
+		emu_qp_error(qp);
+		return;
+	}
+	/* IBTA 10.3.1.6: an error of the send queue stops it and not the receive queue. */
+	emu_qp_set_state(qp, EMU_QPS_SQE);
+	emu_qp_flush_send(qp);
+	qp->req.send_psn = qp->req.una_psn = qp->req.psn;
 }
 
 static uint32_t wqe_psns(const struct emu_qp *qp, const struct emu_wqe *wqe)
@@ -78,7 +85,7 @@ static void arm_ack_timer(struct emu_qp *qp)
 	struct emu_req *req = &qp->req;
 	uint64_t timeout = emu_ack_timeout_ns(qp->attr.timeout);
 
-	if (req->timer_use != EMU_TIMER_OFF || req->probing || timeout == EMU_NEVER)
+	if (qp->type != EMU_QPT_RC || req->timer_use != EMU_TIMER_OFF || req->probing || timeout == EMU_NEVER)
 		return;
 	req->timer_use = EMU_TIMER_ACK;
 	emu_timer_set(&qp->dev->timers, &qp->timer, qp->dev->now + timeout);
@@ -124,8 +131,9 @@ static enum emu_fault make_data(struct emu_qp *qp, const struct emu_wqe *wqe, st
 	bool last = req->off + len == wqe->length;
 	uint8_t pos = (req->off ? 0 : EMU_POS_FIRST) | (last ? EMU_POS_LAST : 0);
 
-	pkt->op = emu_opcode_find(wqe->op->cls, pos, last ? wqe->op->tail_hdrs : 0);
-	pkt->ack_req = last || ++req->since_ack_req >= FRAMES_PER_ACK_REQ;
+	pkt->op = emu_opcode_find(qp->type, wqe->op->cls, pos, last ? wqe->op->tail_hdrs : 0);
+	pkt->ack_req = qp->type == EMU_QPT_RC &&
+		       (last || ++req->since_ack_req >= FRAMES_PER_ACK_REQ);
 	pkt->solicited = last && (wqe->flags & EMU_SEND_SOLICITED);
 	pkt->va = wqe->remote_addr;
 	pkt->rkey = wqe->rkey;
@@ -190,6 +198,26 @@ static void step_over_sent(struct emu_qp *qp, const struct emu_wqe *wqe, uint64_
 	arm_ack_timer(qp);
 }
 
+/* UC asks for no answer: what is sent, and read by no wire any more, is done (IBTA 9.8.2.1). */
+static void complete_sent(struct emu_qp *qp)
+{
+	struct emu_req *req = &qp->req;
+
+	while (req->una != req->next && !emu_qp_wqe(qp, req->una)->held) {
+		const struct emu_wqe *wqe = emu_qp_wqe(qp, req->una);
+
+		req->una_psn = emu_psn_add(wqe->first_psn, wqe->npsn);
+		emu_qp_complete_send(qp, EMU_WC_SUCCESS, 0);
+	}
+}
+
+void emu_req_tx_done(struct emu_qp *qp, uint32_t index)
+{
+	emu_qp_wqe(qp, index)->held--;
+	complete_sent(qp);
+	emu_dev_ready(qp->dev, qp);
+}
+
 static enum step send_packet(struct emu_qp *qp, struct emu_wqe *wqe)
 {
 	struct emu_tx *tx = emu_dev_tx(qp->dev);
@@ -201,19 +229,27 @@ static enum step send_packet(struct emu_qp *qp, struct emu_wqe *wqe)
 		return STEP_SENT; /* the next step sees to it */
 	tx->hdr_len = emu_pkt_pack(&pkt, tx->hdr);
 	payload = tx->payload;
+	if (qp->type == EMU_QPT_UC) {
+		tx->qp = qp;
+		tx->wqe = qp->req.next;
+	}
 	switch (emu_dev_send(qp->dev, qp->peer)) {
 	case WIRE_BUSY:
 		emu_dev_wait_writable(qp->dev, qp);
 		return STEP_IDLE;
+	case WIRE_HELD:
+		wqe->held += qp->type == EMU_QPT_UC;
+		break;
 	case WIRE_FAULT:
 		wqe->fault = EMU_FAULT_LOCAL_KEY;
 		return STEP_SENT;
 	default:
-		if (pkt.ack_req)
-			qp->req.since_ack_req = 0;
-		step_over_sent(qp, wqe, payload);
-		return STEP_SENT;
+		break;
 	}
+	if (pkt.ack_req)
+		qp->req.since_ack_req = 0;
+	step_over_sent(qp, wqe, payload);
+	return STEP_SENT;
 }
 
 static enum step step(struct emu_qp *qp)
@@ -264,10 +300,15 @@ bool emu_req_run(struct emu_qp *qp)
 	enum emu_qp_state state = emu_qp_state(qp);
 	int i = 0;
 
+	if (state == EMU_QPS_SQE)
+		emu_qp_flush_send(qp);
 	if (state != EMU_QPS_RTS && state != EMU_QPS_SQD)
 		return false;
-	while (i < FRAMES_PER_RUN && step(qp) == STEP_SENT)
+	while (i < FRAMES_PER_RUN && step(qp) == STEP_SENT) {
 		i++;
+		if (qp->type == EMU_QPT_UC)
+			complete_sent(qp);
+	}
 	emu_req_report_drained(qp);
 	return i == FRAMES_PER_RUN;
 }

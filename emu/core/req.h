@@ -9,8 +9,10 @@
 bool emu_req_run(struct emu_qp *qp);
 /* Continue sending from psn, which lies between una_psn and psn. */
 void emu_req_seek(struct emu_qp *qp, uint32_t psn);
-/* The WQE at una ends with this fault, the QP goes to ERR. */
+/* The WQE at una ends with this fault; an RC QP goes to ERR, the others to SQE. */
 void emu_req_fail(struct emu_qp *qp, enum emu_fault fault);
+/* UC: a wire has given back a packet of the WQE with that index. */
+void emu_req_tx_done(struct emu_qp *qp, uint32_t index);
 /* In SQD, once nothing is outstanding: tell the program, if it asked for that. */
 void emu_req_report_drained(struct emu_qp *qp);
 /* Packets sent that have no answer yet? */

@@ -6,6 +6,7 @@
 #include "resp.h"
 
 #include "psn.h"
+#include "recv.h"
 
 static bool is_first(const struct emu_pkt *pkt)
 {
@@ -30,7 +31,7 @@ static void trim(const struct emu_qp *qp, struct emu_pkt *pkt, uint32_t behind)
 	pkt->payload += behind * qp->mtu;
 	pkt->payload_len -= behind * qp->mtu;
 	pkt->psn = qp->resp.epsn;
-	pkt->op = emu_opcode_find(pkt->op->cls, pkt->op->pos & ~EMU_POS_FIRST, tail);
+	pkt->op = emu_opcode_find(EMU_QPT_RC, pkt->op->cls, pkt->op->pos & ~EMU_POS_FIRST, tail);
 }
 
 /* IBTA 9.7.5.1: a duplicate is answered again and not executed. */
@@ -67,6 +68,30 @@ static enum emu_fault check_op_sequence(struct emu_qp *qp, struct emu_pkt *pkt)
 	uint8_t expected = is_first(pkt) ? EMU_CLASS_NONE : pkt->op->cls;
 
 	return qp->resp.msg == expected ? EMU_PASS : EMU_FAULT_BAD_SEQUENCE;
+}
+
+static enum emu_fault check_rc_order(struct emu_qp *qp, struct emu_pkt *pkt)
+{
+	enum emu_fault verdict = check_psn(qp, pkt);
+
+	return verdict ? verdict : check_op_sequence(qp, pkt);
+}
+
+/*
+ * IBTA 9.8.2.2: a first packet begins a message whatever was expected; of a
+ * message with a gap the rest is dropped. Nothing is ever answered.
+ */
+static enum emu_fault check_uc_order(struct emu_qp *qp, struct emu_pkt *pkt)
+{
+	struct emu_resp *resp = &qp->resp;
+
+	pkt->ack_req = false;
+	if (is_first(pkt)) {
+		resp->msg = EMU_CLASS_NONE;
+		resp->epsn = pkt->psn;
+		return EMU_PASS;
+	}
+	return pkt->psn == resp->epsn && resp->msg == pkt->op->cls ? EMU_PASS : EMU_DROP;
 }
 
 static const uint32_t access_of_class[] = {
@@ -141,7 +166,7 @@ static enum emu_fault check_resources(struct emu_qp *qp, struct emu_pkt *pkt)
 {
 	if (needs_answer(pkt) && !has_place(qp))
 		return EMU_FAULT_TOO_MANY_READS;
-	if (takes_receive(pkt) && qp->resp.next == emu_wq_head(&qp->rq))
+	if (takes_receive(pkt) && !emu_recv_take(qp))
 		return EMU_NOT_READY_NAK;
 	return EMU_PASS;
 }
@@ -149,8 +174,7 @@ static enum emu_fault check_resources(struct emu_qp *qp, struct emu_pkt *pkt)
 typedef enum emu_fault (*check_fn)(struct emu_qp *qp, struct emu_pkt *pkt);
 
 static const check_fn checks[] = {
-	check_psn, check_op_sequence, check_qp_access, check_length, check_rkey, check_resources,
-	emu_resp_execute,
+	check_qp_access, check_length, check_rkey, check_resources, emu_resp_execute,
 };
 
 static void send_nak(struct emu_qp *qp, uint8_t syndrome)
@@ -159,11 +183,11 @@ static void send_nak(struct emu_qp *qp, uint8_t syndrome)
 	qp->resp.nak_state = EMU_NAK_SENT;
 }
 
-static void act_on(struct emu_qp *qp, enum emu_fault verdict)
+static void answer(struct emu_qp *qp, enum emu_fault verdict)
 {
 	struct emu_resp *resp = &qp->resp;
 
-	if (verdict == EMU_PASS || verdict == EMU_DROP)
+	if (verdict == EMU_DROP)
 		return;
 	emu_dev_ready(qp->dev, qp);
 	if (verdict == EMU_NOT_READY_NAK) {
@@ -179,6 +203,30 @@ static void act_on(struct emu_qp *qp, enum emu_fault verdict)
 	}
 }
 
+/*
+ * IBTA 9.8.2.2.3: nobody is told of a message that is dropped, and its receive
+ * waits for the next one. Only a receive that is wrong itself ends the QP.
+ */
+static void give_up(struct emu_qp *qp, enum emu_fault verdict)
+{
+	const struct emu_wc wc = { .status = emu_fault_row(EMU_FAULT_RECV_SGE)->recv_status };
+
+	qp->resp.msg = EMU_CLASS_NONE;
+	if (verdict != EMU_FAULT_RECV_SGE)
+		return;
+	emu_recv_complete(qp, &wc, false);
+	emu_qp_error(qp);
+}
+
+/* What the transports that have a connection differ in. */
+static const struct {
+	check_fn order;
+	void (*act)(struct emu_qp *qp, enum emu_fault verdict);
+} rules[] = {
+	[EMU_QPT_RC] = { check_rc_order, answer },
+	[EMU_QPT_UC] = { check_uc_order, give_up },
+};
+
 /* IBTA C11-37: told once, when the first packet comes before the program's move to RTS. */
 static void report_established(struct emu_qp *qp)
 {
@@ -191,14 +239,16 @@ static void report_established(struct emu_qp *qp)
 void emu_resp_input(struct emu_qp *qp, struct emu_pkt *pkt)
 {
 	enum emu_qp_state state = emu_qp_state(qp);
-	enum emu_fault verdict = EMU_PASS;
+	enum emu_fault verdict;
 
-	if (state != EMU_QPS_RTR && state != EMU_QPS_RTS && state != EMU_QPS_SQD)
+	if (state < EMU_QPS_RTR || state > EMU_QPS_SQE)
 		return;
 	if (qp->resp.fault)
 		return;
 	report_established(qp);
+	verdict = rules[qp->type].order(qp, pkt);
 	for (unsigned i = 0; i < sizeof(checks) / sizeof(checks[0]) && verdict == EMU_PASS; i++)
 		verdict = checks[i](qp, pkt);
-	act_on(qp, verdict);
+	if (verdict != EMU_PASS)
+		rules[qp->type].act(qp, verdict);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "psn.h"
+#include "recv.h"
 #include "resp.h"
 
 static void finish(struct emu_qp *qp, const struct emu_pkt *pkt, uint32_t npsn)
@@ -43,14 +44,13 @@ static void complete_receive(struct emu_qp *qp, const struct emu_pkt *pkt,
 		wc.wc_flags = EMU_WC_WITH_IMM;
 		wc.imm_data = pkt->imm;
 	}
-	emu_qp_complete_recv(qp, &wc, pkt->solicited);
+	emu_recv_complete(qp, &wc, pkt->solicited);
 }
 
 static enum emu_fault execute_send(struct emu_qp *qp, struct emu_pkt *pkt)
 {
 	struct emu_resp *resp = &qp->resp;
-	const struct emu_rqe *rqe = emu_wq_slot(&qp->rq, resp->next);
-	struct emu_sgl sgl = { qp->pd, rqe->sge, rqe->num_sge };
+	struct emu_sgl sgl;
 	static const enum emu_fault fault_of_put[] = {
 		[EMU_SGL_PUT_SHORT] = EMU_FAULT_RECV_TOO_SHORT,
 		[EMU_SGL_PUT_REFUSED] = EMU_FAULT_RECV_SGE,
@@ -59,6 +59,7 @@ static enum emu_fault execute_send(struct emu_qp *qp, struct emu_pkt *pkt)
 
 	if (pkt->op->pos & EMU_POS_FIRST)
 		resp->recv_off = 0;
+	emu_recv_next(qp, &sgl);
 	put = emu_sgl_put(&sgl, resp->recv_off, pkt->payload, pkt->payload_len);
 	if (put)
 		return fault_of_put[put];

@@ -4,6 +4,7 @@
  * their PSNs; an ACK or NAK waits for them, since it acknowledges them.
  */
 #include "psn.h"
+#include "recv.h"
 #include "resp.h"
 
 #define FRAMES_PER_RUN 16
@@ -77,7 +78,7 @@ static enum wire_sent send_read_response(struct emu_qp *qp, struct emu_rdres *re
 	uint32_t len = left < room || (!room && left < qp->mtu) ? left : room ? room : qp->mtu;
 	uint8_t pos = (res->sent ? 0 : EMU_POS_FIRST) | (len == left ? EMU_POS_LAST : 0);
 	struct emu_pkt pkt = {
-		.op = emu_opcode_find(EMU_CLASS_READ_RESP, pos, 0),
+		.op = emu_opcode_find(EMU_QPT_RC, EMU_CLASS_READ_RESP, pos, 0),
 		.psn = emu_psn_add(res->first_psn, res->sent / qp->mtu),
 		.syndrome = EMU_AETH_ACK,
 	};
@@ -147,7 +148,7 @@ static void end(struct emu_qp *qp)
 	const struct emu_wc wc = { .status = row->recv_status };
 
 	if (row->recv_status != EMU_WC_SUCCESS)
-		emu_qp_complete_recv(qp, &wc, false);
+		emu_recv_complete(qp, &wc, false);
 	emu_qp_error_event(qp, row->event);
 }
 

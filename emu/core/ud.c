@@ -7,6 +7,7 @@
 #include "cm/door.h"
 #include "mcast.h"
 #include "psn.h"
+#include "recv.h"
 #include "req.h"
 
 #define DATAGRAMS_PER_RUN 16
@@ -62,7 +63,8 @@ static void make_packet(struct emu_qp *qp, const struct emu_wqe *wqe, struct emu
 	bool own_qkey = wqe->remote_qkey & CONTROLLED_QKEY;
 
 	*pkt = (struct emu_pkt){
-		.op = emu_opcode_find(EMU_CLASS_DATAGRAM, EMU_POS_ONLY, wqe->op->tail_hdrs),
+		.op = emu_opcode_find(EMU_QPT_UD, EMU_CLASS_DATAGRAM, EMU_POS_ONLY,
+				      wqe->op->tail_hdrs),
 		.solicited = wqe->flags & EMU_SEND_SOLICITED,
 		.dqpn = wqe->remote_qpn,
 		.psn = qp->req.psn,
@@ -97,16 +99,6 @@ static enum wire_sent send_datagram(struct emu_qp *qp, const struct emu_wqe *wqe
 	return emu_dev_send(qp->dev, peer);
 }
 
-/* IBTA 10.3.1.6: an error of the send queue stops it and not the receive queue. */
-static void fail(struct emu_qp *qp, enum emu_fault fault)
-{
-	const struct emu_fault_row *row = emu_fault_row(fault);
-
-	emu_qp_complete_send(qp, row->status, row->vendor_err);
-	emu_qp_set_state(qp, EMU_QPS_SQE);
-	emu_qp_flush_send(qp);
-}
-
 bool emu_ud_run(struct emu_qp *qp)
 {
 	struct emu_req *req = &qp->req;
@@ -127,7 +119,7 @@ bool emu_ud_run(struct emu_qp *qp)
 			return false;
 		}
 		if (sent == WIRE_FAULT) {
-			fail(qp, fault ? fault : EMU_FAULT_LOCAL_KEY);
+			emu_req_fail(qp, fault ? fault : EMU_FAULT_LOCAL_KEY);
 			return false;
 		}
 		req->psn = emu_psn_add(req->psn, 1);
@@ -215,7 +207,6 @@ static bool acceptable(struct emu_qp *qp, const struct emu_pkt *pkt, const struc
 
 void emu_ud_deliver(struct emu_qp *qp, const struct emu_pkt *pkt)
 {
-	const struct emu_rqe *rqe = emu_wq_slot(&qp->rq, qp->resp.next);
 	struct emu_sgl sgl;
 	struct emu_wc wc = {
 		.status = EMU_WC_SUCCESS,
@@ -225,14 +216,12 @@ void emu_ud_deliver(struct emu_qp *qp, const struct emu_pkt *pkt)
 		.wc_flags = EMU_WC_GRH,
 	};
 
-	if (!can_receive(qp) || qp->resp.next == emu_wq_head(&qp->rq))
+	if (!can_receive(qp) || !emu_recv_next(qp, &sgl) || !acceptable(qp, pkt, &sgl))
 		return;
-	sgl = (struct emu_sgl){ qp->pd, rqe->sge, rqe->num_sge };
-	if (!acceptable(qp, pkt, &sgl))
-		return;
+	emu_recv_take(qp);
 	if (place(&sgl, pkt)) {
 		wc = (struct emu_wc){ .status = emu_fault_row(EMU_FAULT_RECV_SGE)->recv_status };
-		emu_qp_complete_recv(qp, &wc, false);
+		emu_recv_complete(qp, &wc, false);
 		emu_qp_error(qp);
 		return;
 	}
@@ -240,7 +229,7 @@ void emu_ud_deliver(struct emu_qp *qp, const struct emu_pkt *pkt)
 		wc.wc_flags |= EMU_WC_WITH_IMM;
 		wc.imm_data = pkt->imm;
 	}
-	emu_qp_complete_recv(qp, &wc, pkt->solicited);
+	emu_recv_complete(qp, &wc, pkt->solicited);
 }
 
 static bool is_for_cm(const struct emu_dev *dev, uint32_t qpn)

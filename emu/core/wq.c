@@ -9,6 +9,7 @@
 #include "qp.h"
 
 #define RC (1 << EMU_QPT_RC)
+#define UC (1 << EMU_QPT_UC)
 #define UD (1 << EMU_QPT_UD)
 
 static const struct emu_wr_op wr_ops[EMU_WR_COUNT] = {
@@ -170,21 +171,24 @@ int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr)
 	return emu_post_send_all(qp, wr, 1);
 }
 
-int emu_post_recv(struct emu_qp *qp, const struct emu_recv_wr *wr)
+void emu_rqe_fill(struct emu_rqe *rqe, const struct emu_recv_wr *wr)
 {
-	struct emu_wq *rq = &qp->rq;
-	uint32_t head = atomic_load_explicit(&rq->head, memory_order_relaxed);
-	struct emu_rqe *rqe;
-
-	if (wr->num_sge > rq->max_sge)
-		return -EMU_EINVAL;
-	if (!room(rq, head))
-		return -EMU_ENOMEM;
-	rqe = emu_wq_slot(rq, head);
 	rqe->wr_id = wr->wr_id;
 	rqe->num_sge = wr->num_sge;
 	if (wr->num_sge)
 		memcpy(rqe->sge, wr->sg_list, wr->num_sge * sizeof(*rqe->sge));
+}
+
+int emu_post_recv(struct emu_qp *qp, const struct emu_recv_wr *wr)
+{
+	struct emu_wq *rq = &qp->rq;
+	uint32_t head = atomic_load_explicit(&rq->head, memory_order_relaxed);
+
+	if (qp->srq || wr->num_sge > rq->max_sge)
+		return -EMU_EINVAL;
+	if (!room(rq, head))
+		return -EMU_ENOMEM;
+	emu_rqe_fill(emu_wq_slot(rq, head), wr);
 	publish(rq, head + 1);
 	return 0;
 }

@@ -55,6 +55,7 @@ struct emu_wqe {
 	uint32_t remote_qpn, remote_qkey; /* UD */
 	uint64_t length;
 	uint32_t first_psn, npsn; /* valid once started */
+	uint32_t held; /* UC: packets of it that a wire still reads */
 	uint8_t started; /* has PSNs */
 	uint8_t fault; /* enum emu_fault of its own, kept until all before it are done */
 	uint8_t answered; /* the last response has arrived */
@@ -67,6 +68,9 @@ struct emu_rqe {
 	uint32_t num_sge;
 	struct emu_sge sge[];
 };
+
+/* Write a receive into its slot, which has room for its SGEs. */
+void emu_rqe_fill(struct emu_rqe *rqe, const struct emu_recv_wr *wr);
 
 /* Room for capacity WQEs of fixed size plus max_sge SGEs plus max_inline bytes. 0, -ENOMEM. */
 int emu_wq_init(struct emu_wq *wq, size_t wqe_size, const struct emu_wq *want);

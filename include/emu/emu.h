@@ -50,7 +50,7 @@ struct emu_env {
 	int (*mcast)(void *host, const struct emu_gid *mgid, bool join);
 	/* An armed CQ got what it was armed for. user: that of emu_cq_create. */
 	void (*cq_event)(void *host, void *cq_user);
-	/* An affiliated asynchronous event. user: that of the CQ or QP concerned. */
+	/* An affiliated asynchronous event. user: that of the CQ, QP or SRQ concerned. */
 	void (*async_event)(void *host, enum emu_event_type type, void *user);
 	/* Connection manager: see emu/cm.h. */
 	void (*cm_lookup)(void *host, const struct emu_cm_addr *dst, uint16_t ps, uint32_t cookie);
@@ -184,11 +184,28 @@ bool emu_cq_empty(const struct emu_cq *cq);
 /* Poller. ibv_req_notify_cq(3): one event for the next completion that matches. */
 void emu_cq_arm(struct emu_cq *cq, enum emu_arm arm);
 
+/* ---- shared receive queues ------------------------------------------------ */
+
+/* attr->limit is ignored. user: for async_event. 0, -EINVAL (limits of the device), -ENOMEM. */
+int emu_srq_create(struct emu_pd *pd, const struct emu_srq_attr *attr, void *user,
+		   struct emu_srq **out);
+/* 0, -EBUSY while a QP uses it. */
+int emu_srq_destroy(struct emu_srq *srq);
+/* SRQ_LIMIT_REACHED, once, when fewer receives than that are left; 0: never. -EINVAL: above max_wr. */
+int emu_srq_set_limit(struct emu_srq *srq, uint32_t limit);
+void emu_srq_query(const struct emu_srq *srq, struct emu_srq_attr *attr);
+/*
+ * Poster. 0, -EINVAL (number of SGEs), -ENOMEM: full; a slot is free again when
+ * the completion of its receive has been polled.
+ */
+int emu_post_srq_recv(struct emu_srq *srq, const struct emu_recv_wr *wr);
+
 /* ---- queue pairs -------------------------------------------------------- */
 
 struct emu_qp_init {
 	enum emu_qp_type type;
 	struct emu_cq *send_cq, *recv_cq;
+	struct emu_srq *srq; /* or NULL; with one, cap.max_recv_* are ignored, and granted as 0 */
 	struct emu_qp_cap cap; /* granted as asked */
 	bool sq_sig_all;
 	void *user; /* for async_event */
@@ -220,7 +237,7 @@ void emu_qp_query(const struct emu_qp *qp, struct emu_qp_attr *attr);
 int emu_post_send(struct emu_qp *qp, const struct emu_send_wr *wr);
 /* Poster. The same for n of them: all are queued or none. */
 int emu_post_send_all(struct emu_qp *qp, const struct emu_send_wr *wr, uint32_t n);
-/* Poster. 0, -EINVAL (number of SGEs), -ENOMEM (full). */
+/* Poster. 0, -EINVAL (number of SGEs; the QP has an SRQ), -ENOMEM (full). */
 int emu_post_recv(struct emu_qp *qp, const struct emu_recv_wr *wr);
 /*
  * Receive what is sent to a multicast GID. UD only; once per QP and GID.

@@ -18,6 +18,7 @@ struct emu_mr;
 struct emu_cq;
 struct emu_ah;
 struct emu_qp;
+struct emu_srq;
 struct emu_tx;
 struct wire_peer;
 
@@ -237,6 +238,13 @@ struct emu_qp_cap {
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
 	uint32_t max_inline_data; /* bytes */
+};
+
+/* ibv_srq_attr */
+struct emu_srq_attr {
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t limit; /* 0: not armed */
 };
 
 struct emu_ah_attr {

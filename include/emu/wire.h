@@ -35,6 +35,8 @@ struct emu_tx {
 	struct emu_iov iov[EMU_TX_IOV_MAX];
 	struct emu_mr *mr[EMU_TX_IOV_MAX]; /* held while the wire has it; NULL: not a region */
 	struct wire_peer *peer; /* core: where it went */
+	struct emu_qp *qp; /* core: who is told when it comes back, or NULL … */
+	uint32_t wqe; /* … and which WQE of its SQ it belongs to */
 	struct emu_tx *next, **link; /* core: its lists */
 };
 

@@ -7,8 +7,14 @@
 #include "errno.h"
 #include "qp.h"
 #include "registry.h"
+#include "srq.h"
 
 #include <abi/emulated.h>
+
+static bool is_about_srq(unsigned type)
+{
+	return type == EMU_EVENT_SRQ_LIMIT_REACHED || type == EMU_EVENT_SRQ_ERR;
+}
 
 void vs_async_raise(enum emu_event_type type, void *user)
 {
@@ -20,6 +26,11 @@ void vs_async_raise(enum emu_event_type type, void *user)
 
 		context = cq->cq.context;
 		ev = &cq->async_event;
+	} else if (is_about_srq(type)) {
+		struct vs_srq *srq = user;
+
+		context = srq->srq.context;
+		ev = &srq->limit_event;
 	} else {
 		struct vs_qp *qp = user;
 
@@ -44,6 +55,8 @@ int vs_get_async_event(struct ibv_context *context, struct ibv_async_event *even
 	event->event_type = (enum ibv_event_type)type;
 	if (type == EMU_EVENT_CQ_ERR)
 		event->element.cq = owner;
+	else if (is_about_srq(type))
+		event->element.srq = owner;
 	else
 		event->element.qp = owner;
 	return 0;
@@ -60,11 +73,15 @@ static void ack(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *count)
 void vs_ack_async_event(struct ibv_async_event *event)
 {
 	struct ibv_cq *cq = event->element.cq;
+	struct ibv_srq *srq = event->element.srq;
 	struct ibv_qp *qp = event->element.qp;
 
 	if (event->event_type == IBV_EVENT_CQ_ERR) {
 		if (vs_registry_has(cq, VS_CQ) || vs_registry_has(cq, VS_CQ_GOING))
 			ack(&cq->mutex, &cq->cond, &cq->async_events_completed);
+	} else if (is_about_srq(event->event_type)) {
+		if (vs_registry_has(srq, VS_SRQ) || vs_registry_has(srq, VS_SRQ_GOING))
+			ack(&srq->mutex, &srq->cond, &srq->events_completed);
 	} else if (vs_registry_has(qp, VS_QP) || vs_registry_has(qp, VS_QP_GOING)) {
 		ack(&qp->mutex, &qp->cond, &qp->events_completed);
 	}

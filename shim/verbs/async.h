@@ -5,7 +5,7 @@
 
 #include <emu/types.h>
 
-/* From the sink, under the device lock. user: the vs_cq or vs_qp concerned. */
+/* From the sink, under the device lock. user: the vs_cq, vs_srq or vs_qp concerned. */
 void vs_async_raise(enum emu_event_type type, void *user);
 
 #endif

@@ -17,6 +17,7 @@
 #include "qp.h"
 #include "query.h"
 #include "registry.h"
+#include "srq.h"
 #include "unsupported.h"
 
 #include <abi/emulated.h>
@@ -130,6 +131,11 @@ static void release_qp(void *obj)
 	vs_qp_release(obj);
 }
 
+static void release_srq(void *obj)
+{
+	vs_srq_release(obj);
+}
+
 static void release_cq(void *obj)
 {
 	vs_cq_release(obj);
@@ -162,8 +168,9 @@ static void release_leftovers(const struct ibv_context *context)
 		enum vs_kind kind;
 		void (*release)(void *obj);
 	} rows[] = {
-		{VS_QP, release_qp}, {VS_CQ, release_cq}, {VS_MR, release_mr},
-		{VS_AH, release_ah}, {VS_PD, release_pd}, {VS_CHANNEL, release_channel},
+		{VS_QP, release_qp}, {VS_SRQ, release_srq}, {VS_CQ, release_cq},
+		{VS_MR, release_mr}, {VS_AH, release_ah},   {VS_PD, release_pd},
+		{VS_CHANNEL, release_channel},
 	};
 	void *obj;
 

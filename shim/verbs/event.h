@@ -17,7 +17,7 @@
 
 struct vs_event {
 	struct vs_event *next;
-	void *owner;              /* the ibv_cq or ibv_qp it is about */
+	void *owner;              /* the ibv_cq, ibv_srq or ibv_qp it is about */
 	enum emu_event_type type; /* asynchronous events only */
 	uint32_t pending;         /* raised and not yet fetched */
 	uint32_t fetched;         /* how many the program owes an ack for, in all */

@@ -77,11 +77,7 @@ int vs_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr
 	}
 	vs_lock_take(&qp->rq_lock);
 	for (; wr; wr = wr->next) {
-		struct emu_recv_wr emu = {
-			.wr_id = wr->wr_id,
-			.sg_list = (const struct emu_sge *)wr->sg_list,
-			.num_sge = wr->num_sge,
-		};
+		struct emu_recv_wr emu = vs_recv_wr(wr);
 
 		err = emu_post_recv(qp->emu, &emu);
 		if (err) {

@@ -7,6 +7,7 @@
 #include "errno.h"
 #include "pd.h"
 #include "registry.h"
+#include "srq.h"
 #include "wr.h"
 
 #include <abi/emulated.h>
@@ -85,13 +86,15 @@ static int check_attr(const struct ibv_pd *pd, const struct ibv_qp_init_attr_ex 
 		return -EINVAL;
 	if (!nic_alive(vs_context(pd->context)->nic))
 		return -EIO;
-	if (attr->comp_mask & ~known || attr->srq)
+	if (attr->comp_mask & ~known)
 		return -EOPNOTSUPP;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
 		return -EOPNOTSUPP;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && !vs_batch_can(attr))
 		return -EOPNOTSUPP;
 	if (!usable_cq(attr->send_cq, pd->context) || !usable_cq(attr->recv_cq, pd->context))
+		return -EINVAL;
+	if (attr->srq && (!vs_registry_has(attr->srq, VS_SRQ) || attr->srq->context != pd->context))
 		return -EINVAL;
 	return 0;
 }
@@ -104,9 +107,12 @@ static void fill_in(struct vs_qp *qp, struct ibv_pd *pd, const struct ibv_qp_ini
 	qp->qp.pd = pd;
 	qp->qp.send_cq = attr->send_cq;
 	qp->qp.recv_cq = attr->recv_cq;
+	qp->qp.srq = attr->srq;
 	qp->qp.qp_type = attr->qp_type;
 	qp->qp.state = IBV_QPS_RESET;
 	qp->cap = attr->cap;
+	if (attr->srq) /* ibv_create_qp(3): ignored */
+		qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
 	qp->sq_sig_all = attr->sq_sig_all;
 	pthread_mutex_init(&qp->qp.mutex, NULL);
 	pthread_cond_init(&qp->qp.cond, NULL);
@@ -131,6 +137,7 @@ static int create_in_engine(struct vs_qp *qp)
 		.type = (enum emu_qp_type)qp->qp.qp_type,
 		.send_cq = vs_cq(qp->qp.send_cq)->emu,
 		.recv_cq = vs_cq(qp->qp.recv_cq)->emu,
+		.srq = qp->qp.srq ? vs_srq(qp->qp.srq)->emu : NULL,
 		.cap =
 			{
 				.max_send_wr = qp->cap.max_send_wr,

@@ -64,6 +64,9 @@ static void fill_device(const struct vs_context *ctx, struct ibv_device_attr *at
 		.max_mcast_qp_attach = clip(limits->max_qp),
 		.max_total_mcast_qp_attach =
 			clip((uint64_t)limits->max_mcast_qp_attach * limits->max_qp),
+		.max_srq = clip(limits->max_srq),
+		.max_srq_wr = clip(limits->max_srq_wr),
+		.max_srq_sge = clip(limits->max_srq_sge),
 		.max_ah = clip(limits->max_ah),
 		.max_pkeys = ctx->cfg->port.pkey_tbl_len,
 		.local_ca_ack_delay = ACK_DELAY,

@@ -17,9 +17,11 @@ enum vs_kind {
 	VS_AH,
 	VS_CHANNEL,
 	VS_CQ,
+	VS_SRQ,
 	VS_QP,
 	/* Destroyed, but the program still owes acks for events about it. */
 	VS_CQ_GOING,
+	VS_SRQ_GOING,
 	VS_QP_GOING,
 	/* Somebody is destroying it. */
 	VS_GOING,

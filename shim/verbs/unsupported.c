@@ -53,26 +53,6 @@ int vs_resize_cq(struct ibv_cq *cq, int cqe)
 	return vs_status(-EOPNOTSUPP);
 }
 
-struct ibv_srq *vs_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
-{
-	return vs_null(-EOPNOTSUPP);
-}
-
-int vs_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
-{
-	return vs_status(-EOPNOTSUPP);
-}
-
-int vs_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
-{
-	return vs_status(-EOPNOTSUPP);
-}
-
-int vs_destroy_srq(struct ibv_srq *srq)
-{
-	return vs_status(-EOPNOTSUPP);
-}
-
 int vs_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	return vs_status(-EOPNOTSUPP);
@@ -101,12 +81,6 @@ int vs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 
 int vs_dealloc_mw(struct ibv_mw *mw)
 {
-	return vs_status(-EOPNOTSUPP);
-}
-
-int vs_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-	*bad_wr = wr;
 	return vs_status(-EOPNOTSUPP);
 }
 
@@ -214,16 +188,6 @@ struct ibv_pd *vs_alloc_parent_domain(struct ibv_context *context,
                                       struct ibv_parent_domain_init_attr *attr)
 {
 	return vs_null(-EOPNOTSUPP);
-}
-
-struct ibv_srq *vs_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
-{
-	return vs_null(-EOPNOTSUPP);
-}
-
-int vs_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num)
-{
-	return vs_status(-EOPNOTSUPP);
 }
 
 int vs_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad_op)

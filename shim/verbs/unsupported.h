@@ -8,7 +8,6 @@
 struct ibv_mw *vs_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int vs_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int vs_dealloc_mw(struct ibv_mw *mw);
-int vs_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int vs_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 struct ibv_qp *vs_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 int vs_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
@@ -36,8 +35,6 @@ struct ibv_td *vs_alloc_td(struct ibv_context *context, struct ibv_td_init_attr 
 int vs_dealloc_td(struct ibv_td *td);
 struct ibv_pd *vs_alloc_parent_domain(struct ibv_context *context,
                                       struct ibv_parent_domain_init_attr *attr);
-struct ibv_srq *vs_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
-int vs_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
 int vs_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad_op);
 struct ibv_wq *vs_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
 int vs_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);

@@ -235,12 +235,17 @@ static void cancel(struct ibv_qp_ex *ex)
 	 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |                 \
 	 IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV)
 
+#define UC_OPS                                                                                     \
+	(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |    \
+	 IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_LOCAL_INV)
+
 #define UD_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 
 bool vs_batch_can(const struct ibv_qp_init_attr_ex *attr)
 {
 	static const uint64_t possible[] = {
 		[IBV_QPT_RC] = RC_OPS,
+		[IBV_QPT_UC] = UC_OPS,
 		[IBV_QPT_UD] = UD_OPS,
 	};
 

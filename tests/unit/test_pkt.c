@@ -112,10 +112,12 @@ static void opcode_is_found_by_what_it_is(void **state)
 		const struct emu_opcode *op = emu_opcode(opcodes[i].code);
 
 		if (op->cls != EMU_CLASS_ATOMIC)
-			assert_ptr_equal(emu_opcode_find(op->cls, op->pos, op->hdrs & tail), op);
+			assert_ptr_equal(emu_opcode_find(emu_opcode_type(op), op->cls, op->pos,
+			                                 op->hdrs & tail),
+			                 op);
 	}
-	assert_null(emu_opcode_find(EMU_CLASS_SEND, EMU_POS_FIRST, EMU_HDR_IMM));
-	assert_null(emu_opcode_find(EMU_CLASS_WRITE, EMU_POS_LAST, EMU_HDR_IETH));
+	assert_null(emu_opcode_find(EMU_QPT_RC, EMU_CLASS_SEND, EMU_POS_FIRST, EMU_HDR_IMM));
+	assert_null(emu_opcode_find(EMU_QPT_RC, EMU_CLASS_WRITE, EMU_POS_LAST, EMU_HDR_IETH));
 }
 
 /* Every field different, as the headers of the opcode can carry it. */

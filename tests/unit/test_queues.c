@@ -121,15 +121,17 @@ static void polling_a_completion_frees_the_slots_up_to_it(void **state)
 	struct told told;
 	struct emu_cq *cq = make_cq(&told, 8);
 	_Atomic uint32_t freed = 0, other = 0;
-	struct emu_cqe cqe = {.freed = &freed};
+	struct emu_cqe cqe = {.freed = &freed, .wc = {.qp_num = 1}};
 	struct emu_wc wc;
 
 	cqe.slot_end = 4;
 	emu_cq_push(cq, &cqe, false);
 	cqe.freed = &other;
+	cqe.wc.qp_num = 2;
 	cqe.slot_end = 7;
 	emu_cq_push(cq, &cqe, false);
 	cqe.freed = &freed;
+	cqe.wc.qp_num = 1;
 	cqe.slot_end = 6;
 	emu_cq_push(cq, &cqe, false);
 	assert_int_equal(freed, 0);
@@ -137,7 +139,7 @@ static void polling_a_completion_frees_the_slots_up_to_it(void **state)
 	assert_int_equal(freed, 4);
 	assert_int_equal(other, 0);
 	/* A queue that is gone is not written any more. */
-	emu_cq_forget(cq, &other);
+	emu_cq_forget(cq, 2);
 	assert_int_equal(emu_cq_poll(cq, 1, &wc), 1);
 	assert_int_equal(other, 0);
 	assert_int_equal(emu_cq_poll(cq, 1, &wc), 1);

@@ -33,6 +33,7 @@ struct rig *rig_new(enum sim_flavour flavour, uint64_t seed)
 	rig->sim = sim_create(seed, &rig->params);
 	assert_non_null(rig->sim);
 	rig->limits = emu_default_limits;
+	rig->type = EMU_QPT_RC;
 	rig->send_cqe = rig->recv_cqe = 256;
 	rig->cap = (struct emu_qp_cap){.max_send_wr = 64,
 	                               .max_recv_wr = 64,
@@ -51,7 +52,8 @@ struct node *rig_other(struct node *node)
 
 struct emu_qp *rig_make_qp(struct node *node)
 {
-	struct emu_qp_init init = {.type = EMU_QPT_RC,
+	struct emu_qp_init init = {.type = node->rig->type,
+	                           .srq = node->srq,
 	                           .send_cq = node->scq,
 	                           .recv_cq = node->rcq,
 	                           .cap = node->rig->cap,
@@ -65,6 +67,8 @@ struct emu_qp *rig_make_qp(struct node *node)
 
 static void create_node(struct node *node, unsigned engine, uint32_t salt)
 {
+	struct emu_srq_attr srq = {.max_wr = node->rig->srq_wr, .max_sge = RIG_SGES};
+
 	node->engine = engine;
 	node->dev = sim_dev(node->rig->sim, engine);
 	node->buf = aligned_alloc(16, RIG_BUF);
@@ -76,6 +80,8 @@ static void create_node(struct node *node, unsigned engine, uint32_t salt)
 	                 0);
 	assert_int_equal(emu_cq_create(node->dev, node->rig->send_cqe, &node->scq, &node->scq), 0);
 	assert_int_equal(emu_cq_create(node->dev, node->rig->recv_cqe, &node->rcq, &node->rcq), 0);
+	if (node->rig->srq_wr)
+		assert_int_equal(emu_srq_create(node->pd, &srq, node, &node->srq), 0);
 	node->qp = rig_make_qp(node);
 }
 
@@ -92,14 +98,19 @@ int rig_modify(struct node *node, enum emu_qp_state to)
 {
 	static const uint32_t required[EMU_QPS_COUNT] = {
 		[EMU_QPS_INIT] = EMU_QP_PKEY_INDEX | EMU_QP_PORT | EMU_QP_ACCESS_FLAGS,
-		[EMU_QPS_RTR] = EMU_QP_AV | EMU_QP_PATH_MTU | EMU_QP_DEST_QPN | EMU_QP_RQ_PSN |
-	                        EMU_QP_MAX_DEST_RD_ATOMIC | EMU_QP_MIN_RNR_TIMER,
+		[EMU_QPS_RTR] = EMU_QP_AV | EMU_QP_PATH_MTU | EMU_QP_DEST_QPN | EMU_QP_RQ_PSN,
+		[EMU_QPS_RTS] = EMU_QP_SQ_PSN,
+	};
+	static const uint32_t required_rc[EMU_QPS_COUNT] = {
+		[EMU_QPS_RTR] = EMU_QP_MAX_DEST_RD_ATOMIC | EMU_QP_MIN_RNR_TIMER,
 		[EMU_QPS_RTS] = EMU_QP_TIMEOUT | EMU_QP_RETRY_CNT | EMU_QP_RNR_RETRY |
-	                        EMU_QP_SQ_PSN | EMU_QP_MAX_QP_RD_ATOMIC,
+	                        EMU_QP_MAX_QP_RD_ATOMIC,
 	};
 	uint32_t mask = EMU_QP_STATE | required[to];
 
-	if (to == EMU_QPS_RTS && emu_qp_state(node->qp) == EMU_QPS_SQD)
+	if (node->rig->type == EMU_QPT_RC)
+		mask |= required_rc[to];
+	if (to == EMU_QPS_RTS && emu_qp_state(node->qp) >= EMU_QPS_SQD)
 		mask = EMU_QP_STATE;
 	node->attr.qp_state = to;
 	return emu_qp_modify(node->qp, &node->attr, mask);
@@ -126,6 +137,8 @@ void rig_up(struct rig *rig)
 static void destroy_node(struct node *node)
 {
 	emu_qp_destroy(node->qp);
+	if (node->srq)
+		assert_int_equal(emu_srq_destroy(node->srq), 0);
 	assert_int_equal(emu_cq_destroy(node->scq), 0);
 	assert_int_equal(emu_cq_destroy(node->rcq), 0);
 	while (node->mr && emu_mr_dereg(node->mr)) {
@@ -177,6 +190,10 @@ void rig_post_recv(struct node *node, uint64_t wr_id, const struct emu_sge *sge,
 {
 	struct emu_recv_wr wr = {.wr_id = wr_id, .sg_list = sge, .num_sge = num_sge};
 
+	if (node->srq) {
+		assert_int_equal(emu_post_srq_recv(node->srq, &wr), 0);
+		return;
+	}
 	assert_int_equal(emu_post_recv(node->qp, &wr), 0);
 	emu_qp_ring(node->qp);
 }

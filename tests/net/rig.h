@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two connected RC queue pairs on a simulated wire, with one registered buffer
+ * Two connected queue pairs (RC unless told otherwise) on a simulated wire, with one registered buffer
  * each, and the few verbs that tests speak: post, run, expect a completion.
  * Everything that does not come out as said fails the running cmocka test.
  */
@@ -37,6 +37,7 @@ struct node {
 	struct emu_dev *dev;
 	struct emu_pd *pd;
 	struct emu_cq *scq, *rcq;
+	struct emu_srq *srq; /* if rig.srq_wr */
 	struct emu_qp *qp;
 	uint8_t *buf;            /* RIG_BUF bytes of heap, 16-byte aligned */
 	struct emu_mr *mr;       /* all of buf, all rights */
@@ -50,6 +51,8 @@ struct rig {
 	unsigned send_cqe, recv_cqe;
 	struct emu_qp_cap cap;
 	struct emu_limits limits;
+	enum emu_qp_type type; /* RC or UC */
+	uint32_t srq_wr;       /* not 0: receives go to an SRQ of that size */
 	bool sig_all;
 	bool loopback; /* both ends on engine 0 */
 };

@@ -100,6 +100,7 @@ static int close_device(void **state)
 struct options defaults(void)
 {
 	return (struct options){
+		.type = IBV_QPT_RC,
 		.cap = {.max_send_wr = 16,
 	                .max_recv_wr = 16,
 	                .max_send_sge = 2,
@@ -123,7 +124,8 @@ static struct ibv_qp *create_qp(struct end *e, struct ibv_pd *of, const struct o
 		.send_cq = e->scq,
 		.recv_cq = e->rcq,
 		.cap = o->cap,
-		.qp_type = IBV_QPT_RC,
+		.srq = e->srq,
+		.qp_type = o->type,
 		.sq_sig_all = o->sq_sig_all,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
 		.pd = of,
@@ -140,7 +142,7 @@ static struct ibv_qp *create_qp(struct end *e, struct ibv_pd *of, const struct o
 	return ibv_create_qp_ex(ctx, &attr);
 }
 
-static void make_end(struct end *e, struct ibv_pd *of, const struct options *o)
+static void make_end(struct end *e, struct ibv_pd *of, uint32_t srq_wr, const struct options *o)
 {
 	if (o->events) {
 		e->channel = ibv_create_comp_channel(ctx);
@@ -150,6 +152,12 @@ static void make_end(struct end *e, struct ibv_pd *of, const struct options *o)
 	e->rcq = ibv_create_cq(ctx, o->cqe, e, e->channel, 0);
 	assert_non_null(e->scq);
 	assert_non_null(e->rcq);
+	if (srq_wr) {
+		struct ibv_srq_init_attr attr = {.attr = {.max_wr = srq_wr, .max_sge = 1}};
+
+		e->srq = ibv_create_srq(of, &attr);
+		assert_non_null(e->srq);
+	}
 	e->qp = create_qp(e, of, o);
 	assert_non_null(e->qp);
 	e->buf = aligned_alloc(4096, BUF_SIZE);
@@ -169,8 +177,8 @@ struct pair *unconnected_pair(const struct options *o)
 	p->opts = o ? *o : defaults();
 	p->a.peer = &p->b;
 	p->b.peer = &p->a;
-	make_end(&p->a, pd, &p->opts);
-	make_end(&p->b, p->opts.pd_b ? p->opts.pd_b : pd, &p->opts);
+	make_end(&p->a, pd, 0, &p->opts);
+	make_end(&p->b, p->opts.pd_b ? p->opts.pd_b : pd, p->opts.srq_wr, &p->opts);
 	return p;
 }
 
@@ -195,6 +203,8 @@ static void destroy_qp(struct end *e)
 
 static void free_end(struct end *e)
 {
+	if (e->srq)
+		ibv_destroy_srq(e->srq);
 	if (e->mr)
 		ibv_dereg_mr(e->mr);
 	if (e->scq)
@@ -273,14 +283,14 @@ int to_rtr(struct end *e, uint32_t dest_qpn, const struct options *o)
 {
 	struct ibv_qp_attr attr = rtr_attr(dest_qpn, o);
 
-	return ibv_modify_qp(e->qp, &attr, RTR_MASK);
+	return ibv_modify_qp(e->qp, &attr, o->type == IBV_QPT_UC ? RTR_UC_MASK : RTR_MASK);
 }
 
 int to_rts(struct end *e, const struct options *o)
 {
 	struct ibv_qp_attr attr = rts_attr(o);
 
-	return ibv_modify_qp(e->qp, &attr, RTS_MASK);
+	return ibv_modify_qp(e->qp, &attr, o->type == IBV_QPT_UC ? RTS_UC_MASK : RTS_MASK);
 }
 
 int to_state(struct end *e, enum ibv_qp_state state)
@@ -351,7 +361,7 @@ int post_recv(struct end *e, uint64_t id, uint32_t len)
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)e->buf + RECV_OFFSET, .length = len, .lkey = e->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad = NULL;
-	int err = ibv_post_recv(e->qp, &wr, &bad);
+	int err = e->srq ? ibv_post_srq_recv(e->srq, &wr, &bad) : ibv_post_recv(e->qp, &wr, &bad);
 
 	if (err)
 		assert_ptr_equal(bad, &wr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the conformance tests share: one open device, pairs of RC queue pairs
- * on it, requests with sensible defaults, and waiting with a bound. Public
+ * What the conformance tests share: one open device, pairs of queue pairs
+ * (RC unless asked otherwise) on it, requests with sensible defaults, and waiting with a bound. Public
  * verbs only, so the programs also run on real and soft devices:
  *
  *	CONFORMANCE_DEVICE	name of the device (default: the first)
@@ -35,6 +35,8 @@ extern struct ibv_pd *pd;
 
 /* What a pair is made with; change what the test is about. */
 struct options {
+	enum ibv_qp_type type; /* RC or UC */
+	uint32_t srq_wr;       /* not 0: b's receives go to an SRQ of that size */
 	struct ibv_qp_cap cap;
 	unsigned access; /* of the QPs */
 	int cqe;
@@ -51,6 +53,7 @@ struct options defaults(void);
 
 struct end {
 	struct ibv_qp *qp;
+	struct ibv_srq *srq; /* of b, if options.srq_wr */
 	struct ibv_cq *scq, *rcq;
 	struct ibv_comp_channel *channel; /* of rcq, if options.events */
 	struct ibv_mr *mr;
@@ -90,6 +93,10 @@ struct ibv_qp_attr init_attr(const struct options *o);
 	(IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |     \
 	 IBV_QP_MAX_QP_RD_ATOMIC)
 
+#define RTR_UC_MASK                                                                                \
+	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
+#define RTS_UC_MASK (IBV_QP_STATE | IBV_QP_SQ_PSN)
+
 /* A signaled request of len bytes from e's buffer, aimed at the peer's. */
 struct request {
 	struct ibv_sge sge;
@@ -101,7 +108,7 @@ struct request request(struct end *e, uint64_t id, enum ibv_wr_opcode op, uint32
 int post(struct end *e, struct request *r);
 /* request() and post(), which must succeed. */
 void do_post(struct end *e, uint64_t id, enum ibv_wr_opcode op, uint32_t len);
-/* A receive of len bytes at RECV_OFFSET; the value of ibv_post_recv. */
+/* A receive of len bytes at RECV_OFFSET, on the SRQ if there is one; the value of the verb. */
 int post_recv(struct end *e, uint64_t id, uint32_t len);
 
 /* The next completion, within five seconds; it must have that wr_id and status. */

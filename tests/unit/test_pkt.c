@@ -88,9 +88,21 @@ static const struct {
 	{0x14, 40, EMU_CLASS_ATOMIC, EMU_POS_ONLY},
 	{0x16, 16, EMU_CLASS_SEND, EMU_POS_LAST},
 	{0x17, 16, EMU_CLASS_SEND, EMU_POS_ONLY},
+	{0x20, 12, EMU_CLASS_SEND, EMU_POS_FIRST},
+	{0x21, 12, EMU_CLASS_SEND, EMU_POS_MIDDLE},
+	{0x22, 12, EMU_CLASS_SEND, EMU_POS_LAST},
+	{0x23, 16, EMU_CLASS_SEND, EMU_POS_LAST},
+	{0x24, 12, EMU_CLASS_SEND, EMU_POS_ONLY},
+	{0x25, 16, EMU_CLASS_SEND, EMU_POS_ONLY},
+	{0x26, 28, EMU_CLASS_WRITE, EMU_POS_FIRST},
+	{0x27, 12, EMU_CLASS_WRITE, EMU_POS_MIDDLE},
+	{0x28, 12, EMU_CLASS_WRITE, EMU_POS_LAST},
+	{0x29, 16, EMU_CLASS_WRITE, EMU_POS_LAST},
+	{0x2a, 28, EMU_CLASS_WRITE, EMU_POS_ONLY},
+	{0x2b, 32, EMU_CLASS_WRITE, EMU_POS_ONLY},
 };
 
-static void rc_opcodes_have_class_position_and_length(void **state)
+static void opcodes_have_class_position_and_length(void **state)
 {
 	for (size_t i = 0; i < COUNT(opcodes); i++) {
 		const struct emu_opcode *op = emu_opcode(opcodes[i].code);
@@ -99,6 +111,8 @@ static void rc_opcodes_have_class_position_and_length(void **state)
 		assert_int_equal(op->code, opcodes[i].code);
 		assert_int_equal(op->cls, opcodes[i].cls);
 		assert_int_equal(op->pos, opcodes[i].pos);
+		assert_int_equal(emu_opcode_type(op),
+		                 opcodes[i].code < 0x20 ? EMU_QPT_RC : EMU_QPT_UC);
 		assert_int_equal(emu_opcode_hdr_len(op), opcodes[i].hdr_len);
 		assert_true(emu_opcode_hdr_len(op) <= EMU_HDR_MAX);
 	}
@@ -116,6 +130,8 @@ static void opcode_is_found_by_what_it_is(void **state)
 			                                 op->hdrs & tail),
 			                 op);
 	}
+	assert_null(emu_opcode_find(EMU_QPT_UC, EMU_CLASS_SEND, EMU_POS_LAST, EMU_HDR_IETH));
+	assert_null(emu_opcode_find(EMU_QPT_UC, EMU_CLASS_READ, EMU_POS_ONLY, 0));
 	assert_null(emu_opcode_find(EMU_QPT_RC, EMU_CLASS_SEND, EMU_POS_FIRST, EMU_HDR_IMM));
 	assert_null(emu_opcode_find(EMU_QPT_RC, EMU_CLASS_WRITE, EMU_POS_LAST, EMU_HDR_IETH));
 }
@@ -285,7 +301,7 @@ int main(void)
 		cmocka_unit_test(psn_add_wraps_at_24_bits),
 		cmocka_unit_test(psn_diff_looks_half_a_circle_each_way),
 		cmocka_unit_test(packets_of_a_message_are_counted),
-		cmocka_unit_test(rc_opcodes_have_class_position_and_length),
+		cmocka_unit_test(opcodes_have_class_position_and_length),
 		cmocka_unit_test(opcode_is_found_by_what_it_is),
 		cmocka_unit_test(every_opcode_survives_pack_and_parse),
 		cmocka_unit_test(write_only_looks_as_in_the_specification),

@@ -37,18 +37,46 @@ static const struct change rc[] = {
                  EMU_QP_MAX_QP_RD_ATOMIC | EMU_QP_MAX_DEST_RD_ATOMIC | EMU_QP_PKEY_INDEX},
 };
 
+#define LIVE_UC                                                                                    \
+	(EMU_QP_CUR_STATE | EMU_QP_ACCESS_FLAGS | EMU_QP_ALT_PATH | EMU_QP_PATH_MIG_STATE)
+
+static const struct change uc[] = {
+	{EMU_QPS_RESET, EMU_QPS_INIT, INIT_RC, 0},
+	{EMU_QPS_INIT, EMU_QPS_INIT, 0, INIT_RC},
+	{EMU_QPS_INIT, EMU_QPS_RTR,
+         EMU_QP_AV | EMU_QP_PATH_MTU | EMU_QP_DEST_QPN | EMU_QP_RQ_PSN,
+         EMU_QP_ALT_PATH | EMU_QP_ACCESS_FLAGS | EMU_QP_PKEY_INDEX},
+	{EMU_QPS_RTR, EMU_QPS_RTS, EMU_QP_SQ_PSN, LIVE_UC},
+	{EMU_QPS_RTS, EMU_QPS_RTS, 0, LIVE_UC},
+	{EMU_QPS_RTS, EMU_QPS_SQD, 0, EMU_QP_EN_SQD_ASYNC_NOTIFY},
+	{EMU_QPS_SQD, EMU_QPS_RTS, 0, LIVE_UC},
+	{EMU_QPS_SQD, EMU_QPS_SQD, 0,
+         EMU_QP_AV | EMU_QP_ALT_PATH | EMU_QP_PKEY_INDEX | EMU_QP_ACCESS_FLAGS |
+                 EMU_QP_PATH_MIG_STATE},
+	{EMU_QPS_SQE, EMU_QPS_RTS, 0, EMU_QP_CUR_STATE | EMU_QP_ACCESS_FLAGS},
+};
+
+static const struct {
+	enum emu_qp_type type;
+	const struct change *changes;
+	size_t count;
+} tables[] = {{EMU_QPT_RC, rc, COUNT(rc)}, {EMU_QPT_UC, uc, COUNT(uc)}};
+
+/* The table in use. */
+static size_t t;
+
 static const struct change *find(enum emu_qp_state from, enum emu_qp_state to)
 {
-	for (size_t i = 0; i < COUNT(rc); i++) {
-		if (rc[i].from == from && rc[i].to == to)
-			return &rc[i];
+	for (size_t i = 0; i < tables[t].count; i++) {
+		if (tables[t].changes[i].from == from && tables[t].changes[i].to == to)
+			return &tables[t].changes[i];
 	}
 	return NULL;
 }
 
 static bool legal(enum emu_qp_state from, enum emu_qp_state to, uint32_t mask)
 {
-	return emu_qp_transition_legal(EMU_QPT_RC, from, to, mask | EMU_QP_STATE);
+	return emu_qp_transition_legal(tables[t].type, from, to, mask | EMU_QP_STATE);
 }
 
 static void check_change(const struct change *c)
@@ -66,7 +94,7 @@ static void check_change(const struct change *c)
 	}
 }
 
-static void every_change_of_an_rc_qp_is_as_documented(void **state)
+static void check_every_change(void)
 {
 	for (unsigned from = 0; from < EMU_QPS_COUNT; from++) {
 		for (unsigned to = 0; to < EMU_QPS_COUNT; to++) {
@@ -80,6 +108,13 @@ static void every_change_of_an_rc_qp_is_as_documented(void **state)
 				assert_false(legal(from, to, 0));
 		}
 	}
+}
+
+static void every_change_of_an_rc_or_uc_qp_is_as_documented(void **state)
+{
+	for (t = 0; t < COUNT(tables); t++)
+		check_every_change();
+	t = 0;
 }
 
 static void reset_and_err_take_no_attributes(void **state)
@@ -106,7 +141,7 @@ static void skipping_a_state_is_illegal_with_any_attributes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_change_of_an_rc_qp_is_as_documented),
+		cmocka_unit_test(every_change_of_an_rc_or_uc_qp_is_as_documented),
 		cmocka_unit_test(reset_and_err_take_no_attributes),
 		cmocka_unit_test(skipping_a_state_is_illegal_with_any_attributes),
 	};

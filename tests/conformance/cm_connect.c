@@ -319,6 +319,41 @@ static void data_flows_both_ways(void **state)
 	finish(&e);
 }
 
+static void an_srq_of_an_id_gets_what_its_qp_receives(void **state)
+{
+	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 4, .max_sge = 1}};
+	struct rdma_conn_param plain = plain_param();
+	struct ends e = listening(RDMA_PS_TCP, 4);
+	char buf[2][64] = {"there", ""};
+	struct ibv_mr *mr[2];
+	struct ibv_wc wc;
+
+	resolved(&e);
+	make_qp(e.active);
+	requested(&e, NULL);
+	assert_int_equal(rdma_create_srq(e.passive, NULL, &attr), 0);
+	assert_non_null(e.passive->srq);
+	make_qp(e.passive);
+	assert_ptr_equal(e.passive->qp->srq, e.passive->srq);
+	mr[0] = rdma_reg_msgs(e.active, buf[0], sizeof(buf[0]));
+	mr[1] = rdma_reg_msgs(e.passive, buf[1], sizeof(buf[1]));
+	assert_int_equal(rdma_post_recv(e.passive, (void *)7, buf[1], 64, mr[1]), 0);
+	assert_int_equal(rdma_accept(e.passive, &plain), 0);
+	expect_event(e.client, RDMA_CM_EVENT_ESTABLISHED);
+	expect_event(e.server, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(rdma_post_send(e.active, (void *)8, buf[0], 6, mr[0], 0), 0);
+	assert_int_equal(rdma_get_recv_comp(e.passive, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_int_equal(wc.wr_id, 7);
+	assert_string_equal(buf[1], "there");
+	assert_int_equal(rdma_dereg_mr(mr[0]), 0);
+	assert_int_equal(rdma_dereg_mr(mr[1]), 0);
+	rdma_destroy_qp(e.passive);
+	rdma_destroy_srq(e.passive);
+	assert_null(e.passive->srq);
+	finish(&e);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -338,6 +373,7 @@ int main(void)
 		TEST(destroying_a_connected_id_disconnects),
 		TEST(a_connection_without_qps_of_its_own_is_established_by_the_program),
 		TEST(data_flows_both_ways),
+		TEST(an_srq_of_an_id_gets_what_its_qp_receives),
 	};
 
 	return RUN(tests);

@@ -19,7 +19,8 @@ start pyverbs_rdmacm
 [ -d "$suite" ] || skip "python3-pyverbs is not installed"
 gid=$(outside_gid)
 [ -n "$gid" ] || skip "this host has no IPv4 address but loopback"
-cp -r "$suite" "$out/tests" && gunzip -f "$out"/tests/*.gz || die "cannot unpack $suite"
+cp -r "$suite" "$out/tests" || die "cannot copy $suite"
+gunzip -f "$out"/tests/*.gz || die "cannot unpack $suite"
 cd "$out" || exit 1
 limit=120
 for form in "${forms[@]}"; do

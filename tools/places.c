@@ -5,6 +5,7 @@
 #include "softverbs.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
@@ -103,7 +104,8 @@ static bool search_path(const char *command, char *path)
 	const char *dir = getenv("PATH");
 
 	if (strchr(command, '/'))
-		return snprintf(path, PATH_MAX, "%s", command) < PATH_MAX && !access(path, F_OK);
+		return snprintf(path, PATH_MAX, "%s", command) < PATH_MAX &&
+		       (!access(path, F_OK) || errno == EACCES);
 	for (dir = dir ? dir : "/usr/local/bin:/bin:/usr/bin"; *dir;) {
 		size_t len = strcspn(dir, ":");
 		struct stat st;

@@ -24,6 +24,12 @@ check "a launcher under a launcher adds nothing" "$libs" \
 
 fails "not found" 127 'nosuchprogram: command not found' "$softverbs" run -- nosuchprogram
 fails "not executable" 126 'is not executable' "$softverbs" run -- "$abs_top_srcdir/README.md"
+fails "not there, with a path" 127 'command not found' "$softverbs" run -- /nosuchdir/program
+if [ "$(id -u)" != 0 ]; then
+	mkdir -m 0 "$scratch/closed"
+	fails "in a closed directory" 126 'is not executable' "$softverbs" run -- "$scratch/closed/program"
+	rmdir "$scratch/closed"
+fi
 fails "a directory" 126 'is not executable' "$softverbs" run -- /
 fails "unknown option" 2 "no option '--nosuch'" "$softverbs" run --nosuch true
 fails "unknown subcommand" 2 "no subcommand 'nosuch'" "$softverbs" nosuch

@@ -57,8 +57,12 @@ static int open_descriptors(struct nic *nic)
 	nic->watch_fd = epoll_create1(EPOLL_CLOEXEC);
 	nic->deadline_ns = UINT64_MAX;
 	if (nic->doorbell < 0 || nic->standby_timer < 0 || nic->deadline_timer < 0 ||
-	    nic->watch_fd < 0)
-		return -errno;
+	    nic->watch_fd < 0) {
+		int ret = -errno;
+
+		sv_log(SV_LOG_ERROR, "no file descriptor can be had: %s", strerror(-ret));
+		return ret;
+	}
 	return 0;
 }
 

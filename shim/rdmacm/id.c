@@ -94,10 +94,11 @@ static void let_go(struct cs_id *id)
 		if (id->cm)
 			emu_cm_destroy(id->cm);
 	}
-	cs_notices_cancel(id);
-	nic_unlock(nic);
+	/* Under the lock: who delivers an event of this id right now must not use them any more. */
 	id->listener = NULL;
 	id->cm = NULL;
+	cs_notices_cancel(id);
+	nic_unlock(nic);
 	if (id->port)
 		nic_cm_unbind(nic, id->port);
 	id->port = NULL;

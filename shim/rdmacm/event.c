@@ -34,10 +34,13 @@ static bool unlist(struct cs_notice *n)
 		id->last_notice = link;
 	n->next = NULL;
 	dead = n->dead;
-	if (!dead)
+	if (!dead) {
 		id->fetched++;
-	else
+		if (n->group)
+			cs_group_fetched(n->group);
+	} else {
 		pthread_cond_broadcast(&id->changed);
+	}
 	pthread_mutex_unlock(&id->lock);
 	return !dead;
 }

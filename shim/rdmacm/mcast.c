@@ -20,7 +20,7 @@ struct cs_group {
 	union ibv_gid mgid;
 	void *context;
 	bool send_only;
-	bool told, acked; /* its one event: made, acknowledged; id's lock */
+	bool told, acked; /* its one event: fetched, acknowledged; id's lock */
 	struct ibv_qp *attached;
 };
 
@@ -61,6 +61,22 @@ static int tell(struct cs_id *id, struct cs_group *g)
 	return 0;
 }
 
+/* Takes the group out of the id's list; NULL: it is not there. */
+static struct cs_group *unlink_group(struct cs_id *id, const struct sockaddr *addr)
+{
+	struct cs_group **link, *g;
+
+	pthread_mutex_lock(&id->lock);
+	for (link = &id->groups; *link; link = &(*link)->next)
+		if (cs_sockaddr_equal((struct sockaddr *)&(*link)->addr, addr))
+			break;
+	g = *link;
+	if (g)
+		*link = g->next;
+	pthread_mutex_unlock(&id->lock);
+	return g;
+}
+
 static int join(struct cs_id *id, const struct sockaddr *addr, bool send_only, void *context)
 {
 	struct cs_group *g;
@@ -71,14 +87,17 @@ static int join(struct cs_id *id, const struct sockaddr *addr, bool send_only, v
 	g = make_group(addr, send_only, context);
 	if (!g)
 		return -ENOMEM;
-	err = tell(id, g);
-	if (err) {
-		free(g);
-		return err;
-	}
+	/* Before the event is there to be read, so that its reader can leave. */
+	pthread_mutex_lock(&id->lock);
 	g->next = id->groups;
 	id->groups = g;
-	return 0;
+	pthread_mutex_unlock(&id->lock);
+	err = tell(id, g);
+	if (err) {
+		unlink_group(id, (struct sockaddr *)&g->addr);
+		free(g);
+	}
+	return err;
 }
 
 int cs_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
@@ -109,7 +128,6 @@ bool cs_group_joined(struct cs_notice *n)
 	struct ibv_qp *qp = n->id->id.qp;
 	int err;
 
-	g->told = true;
 	if (!qp || g->send_only)
 		return true;
 	err = ibv_attach_mcast(qp, &g->mgid, 0);
@@ -122,6 +140,11 @@ bool cs_group_joined(struct cs_notice *n)
 	return true;
 }
 
+void cs_group_fetched(struct cs_group *group)
+{
+	group->told = true;
+}
+
 void cs_group_acked(struct cs_group *group)
 {
 	group->acked = true;
@@ -131,21 +154,18 @@ void cs_group_acked(struct cs_group *group)
 int cs_leave_multicast(struct rdma_cm_id *cm_id, struct sockaddr *addr)
 {
 	struct cs_id *id = cs_id(cm_id);
-	struct cs_group **link = &id->groups, *g;
+	struct cs_group *g = unlink_group(id, addr);
 
-	while (*link && !cs_sockaddr_equal((struct sockaddr *)&(*link)->addr, addr))
-		link = &(*link)->next;
-	g = *link;
 	if (!g)
 		return vs_minus_one(-EADDRNOTAVAIL);
-	*link = g->next;
-	if (g->attached && g->attached == cm_id->qp)
-		ibv_detach_mcast(g->attached, &g->mgid, 0);
 	cs_notices_cancel_group(id, g);
 	pthread_mutex_lock(&id->lock);
 	while (g->told && !g->acked)
 		pthread_cond_wait(&id->changed, &id->lock);
 	pthread_mutex_unlock(&id->lock);
+	/* Only now: who delivered the event attached the QP. */
+	if (g->attached && g->attached == cm_id->qp)
+		ibv_detach_mcast(g->attached, &g->mgid, 0);
 	free(g);
 	return 0;
 }

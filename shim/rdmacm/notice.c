@@ -60,7 +60,9 @@ static struct cs_notice **cancel(struct cs_id *id, struct cs_notice **link)
 {
 	struct cs_notice *n = *link;
 
-	cs_incoming_forget(n);
+	/* The list of requests is the device lock's; a group's events are never on it. */
+	if (n->event.listen_id)
+		cs_incoming_forget(n);
 	if (vs_event_cancel(&cs_channel(id->id.channel)->queue, &n->ev)) {
 		n->dead = true;
 		return &n->next;

@@ -309,6 +309,8 @@ void emu_comp_peer_gone(struct emu_qp *qp)
 		return;
 	if (qp->dev->cfg.fast_death && emu_req_outstanding(qp)) {
 		emu_req_fail(qp, EMU_FAULT_NO_ANSWER);
+	} else if (qp->dev->cfg.fast_death) {
+		qp->req.cut = true;
 	} else if (qp->req.probing) {
 		qp->req.probing = false;
 		retry(qp);

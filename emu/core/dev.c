@@ -447,6 +447,7 @@ void emu_input(struct emu_dev *dev, struct wire_peer *src, const void *frame, si
 	}
 	dev->counters.rx_packets++;
 	dev->counters.rx_bytes += pkt.payload_len;
+	qp->req.cut = false;
 	if (emu_opcode_is_response(pkt.op))
 		emu_comp_input(qp, &pkt);
 	else

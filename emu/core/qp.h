@@ -37,6 +37,7 @@ struct emu_req {
 	uint8_t retry, rnr_retry; /* tries left */
 	uint8_t timer_use; /* enum emu_timer_use */
 	bool probing; /* the wire was asked whether the peer is alive */
+	bool cut; /* fast_death: the link broke in a pause; the next request fails */
 	bool resent; /* for a lost response; not again before there is progress or a timeout */
 	bool draining; /* SQD reached, not all that was begun is finished */
 };

@@ -264,6 +264,8 @@ static enum step step(struct emu_qp *qp)
 			return STEP_IDLE;
 		start(qp, wqe);
 	}
+	if (req->cut && emu_qp_state(qp) == EMU_QPS_RTS)
+		wqe->fault = EMU_FAULT_NO_ANSWER;
 	if (wqe->fault) {
 		/* Those before it complete first, as they will. */
 		if (req->una == req->next)

@@ -39,7 +39,7 @@ static bool fast_death;
 /* Written by the sides, read by the parent. */
 struct board {
 	uint32_t qpn[2];
-	volatile int connected[2];
+	volatile int connected[2]; /* and a first request has succeeded */
 };
 
 static struct board *board;
@@ -82,7 +82,7 @@ static void post_receives(struct survivor *self)
 }
 
 /* Keep the connection busy until the first completion that is no success. */
-static void run_until_error(struct survivor *self, struct ibv_wc *wc)
+static void run_until_error(struct survivor *self, struct ibv_wc *wc, volatile int *connected)
 {
 	for (;;) {
 		while (self->posted - self->completed < SENDS)
@@ -94,6 +94,7 @@ static void run_until_error(struct survivor *self, struct ibv_wc *wc)
 		if (wc->wr_id != self->completed)
 			rc_fail("completions out of order");
 		self->completed++;
+		*connected = 1;
 	}
 }
 
@@ -149,8 +150,7 @@ static void run_side(int sock, int who)
 		_exit(EXIT_NEVER_CONNECTED);
 	rc_connect(self.qp, &self.peer, fast_death ? patient : impatient);
 	post_receives(&self);
-	board->connected[who] = 1;
-	run_until_error(&self, &wc);
+	run_until_error(&self, &wc, &board->connected[who]);
 	check_flush(&self, &wc);
 	check_state(&self);
 	if (ibv_destroy_qp(self.qp))

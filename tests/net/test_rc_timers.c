@@ -325,6 +325,25 @@ static void dead_peer_is_reported_at_once_if_asked_for(void **state)
 	rig_down(rig);
 }
 
+static void peer_that_died_in_a_pause_is_reported_at_the_next_request(void **state)
+{
+	struct rig *rig = rig_new(SIM_RELIABLE, 1);
+
+	rig->params.fast_death = true;
+	sim_set_params(rig->sim, &rig->params);
+	rig_up(rig);
+	rig_send(&rig->a, EMU_WR_RDMA_WRITE, 1, 0, 100, 0);
+	rig_expect(&rig->a, rig->a.scq, 1, EMU_WC_SUCCESS);
+	sim_kill(rig->sim, 1, MS);
+	sim_run_until(rig->sim, 5 * MS);
+	rig_expect_none(&rig->a);
+	rig_expect_state(&rig->a, EMU_QPS_RTS);
+	rig_send(&rig->a, EMU_WR_RDMA_WRITE, 2, 0, 100, 0);
+	rig_expect_error(&rig->a, rig->a.scq, 2, EMU_WC_RETRY_EXC_ERR, 0x81);
+	assert_int_equal(sim_now(rig->sim), 5 * MS);
+	rig_down(rig);
+}
+
 static void slow_peer_on_a_lossy_wire_times_out(void **state)
 {
 	struct silence silence = {14, 1};
@@ -408,6 +427,7 @@ int main(void)
 		cmocka_unit_test(slow_peer_uses_up_no_retries),
 		cmocka_unit_test(link_that_breaks_under_a_probe_counts_on),
 		cmocka_unit_test(dead_peer_is_reported_at_once_if_asked_for),
+		cmocka_unit_test(peer_that_died_in_a_pause_is_reported_at_the_next_request),
 		cmocka_unit_test(slow_peer_on_a_lossy_wire_times_out),
 		ON_BOTH_WIRES(short_cut_is_survived),
 		ON_BOTH_WIRES(link_that_breaks_often_still_carries_everything_once),

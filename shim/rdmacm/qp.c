@@ -18,6 +18,22 @@ static bool is_ud(const struct cs_id *id)
 	return id->id.qp_type == IBV_QPT_UD;
 }
 
+static enum ibv_qp_type type_of(const struct cs_id *id)
+{
+	return id->id.qp ? id->id.qp->qp_type : id->id.qp_type;
+}
+
+/* Who answers for reliability, and who asks for it: an RC QP does both. */
+static bool is_reliable_responder(const struct cs_id *id)
+{
+	return type_of(id) == IBV_QPT_RC || type_of(id) == IBV_QPT_XRC_RECV;
+}
+
+static bool is_reliable_requester(const struct cs_id *id)
+{
+	return type_of(id) == IBV_QPT_RC || type_of(id) == IBV_QPT_XRC_SEND;
+}
+
 /* ---- attributes ---------------------------------------------------------------- */
 
 static int attr_init(const struct cs_id *id, struct ibv_qp_attr *attr)
@@ -46,7 +62,7 @@ static int attr_rtr(const struct cs_id *id, struct ibv_qp_attr *attr)
 	attr->max_dest_rd_atomic = id->responder_resources;
 	attr->min_rnr_timer = MIN_RNR_TIMER;
 	return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-	       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	       (is_reliable_responder(id) ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0);
 }
 
 static int attr_rts(const struct cs_id *id, struct ibv_qp_attr *attr)
@@ -60,8 +76,10 @@ static int attr_rts(const struct cs_id *id, struct ibv_qp_attr *attr)
 	attr->retry_cnt = id->local.retry_count;
 	attr->rnr_retry = id->remote.rnr_retry_count;
 	attr->max_rd_atomic = id->initiator_depth;
-	return IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-	       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	if (is_reliable_requester(id))
+		return IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+		       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	return IBV_QP_STATE | IBV_QP_SQ_PSN | (is_reliable_responder(id) ? IBV_QP_TIMEOUT : 0);
 }
 
 int cs_qp_attr(const struct cs_id *id, struct ibv_qp_attr *attr, int *mask)

@@ -16,6 +16,7 @@
 struct peer {
 	pthread_t thread;
 	char port[8];
+	int qp_type; /* 0: RC */
 	atomic_bool may_end;
 	atomic_bool disconnected;
 };
@@ -28,9 +29,14 @@ static struct ibv_qp_init_attr qp_attr(void)
 	};
 }
 
-static struct rdma_addrinfo *resolve(const char *port, int flags)
+static struct rdma_addrinfo *resolve(const char *port, int flags, int qp_type)
 {
-	struct rdma_addrinfo hints = {.ai_flags = flags, .ai_port_space = RDMA_PS_TCP}, *res;
+	struct rdma_addrinfo hints = {
+		.ai_flags = flags,
+		.ai_port_space = RDMA_PS_TCP,
+		.ai_qp_type = qp_type,
+	};
+	struct rdma_addrinfo *res;
 
 	assert_int_equal(rdma_getaddrinfo(ip(), port, &hints, &res), 0);
 	return res;
@@ -38,7 +44,7 @@ static struct rdma_addrinfo *resolve(const char *port, int flags)
 
 static struct rdma_cm_id *listening_ep(struct peer *peer)
 {
-	struct rdma_addrinfo *res = resolve("0", RAI_PASSIVE);
+	struct rdma_addrinfo *res = resolve("0", RAI_PASSIVE, peer->qp_type);
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id;
 
@@ -53,7 +59,7 @@ static struct rdma_cm_id *listening_ep(struct peer *peer)
 static void *send_one(void *arg)
 {
 	struct peer *peer = arg;
-	struct rdma_addrinfo *res = resolve(peer->port, 0);
+	struct rdma_addrinfo *res = resolve(peer->port, 0, peer->qp_type);
 	struct ibv_qp_init_attr attr = qp_attr();
 	static char buf[LEN] = "hello";
 	struct rdma_cm_id *id;
@@ -86,9 +92,9 @@ struct session {
 };
 
 /* Two receives posted, connected. */
-static void start(struct session *s)
+static void start_as(struct session *s, int qp_type)
 {
-	*s = (struct session){0};
+	*s = (struct session){.peer.qp_type = qp_type};
 	s->listener = listening_ep(&s->peer);
 	assert_int_equal(pthread_create(&s->peer.thread, NULL, send_one, &s->peer), 0);
 	assert_int_equal(rdma_get_request(s->listener, &s->id), 0);
@@ -99,6 +105,11 @@ static void start(struct session *s)
 	assert_int_equal(rdma_post_recv(s->id, (void *)0x56, s->buf + LEN, LEN, s->mr), 0);
 	assert_int_equal(rdma_accept(s->id, NULL), 0);
 	assert_int_equal(s->id->event->event, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static void start(struct session *s)
+{
+	start_as(s, 0);
 }
 
 static void end(struct session *s)
@@ -122,6 +133,19 @@ static void get_recv_comp_blocks_until_a_message_comes(void **state)
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_int_equal(wc.opcode, IBV_WC_RECV);
 	assert_int_equal(wc.byte_len, 20);
+	assert_string_equal(s.buf, "hello");
+	end(&s);
+}
+
+static void an_unreliable_connection_carries_messages(void **state)
+{
+	struct session s;
+	struct ibv_wc wc;
+
+	start_as(&s, IBV_QPT_UC);
+	assert_int_equal(s.id->qp->qp_type, IBV_QPT_UC);
+	assert_int_equal(rdma_get_recv_comp(s.id, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 	assert_string_equal(s.buf, "hello");
 	end(&s);
 }
@@ -213,7 +237,7 @@ static void a_refused_connect_says_econnrefused(void **state)
 {
 	struct peer peer = {0};
 	struct rdma_cm_id *listener = listening_ep(&peer), *id;
-	struct rdma_addrinfo *res = resolve(peer.port, 0);
+	struct rdma_addrinfo *res = resolve(peer.port, 0, 0);
 	struct ibv_qp_init_attr attr = qp_attr();
 
 	rdma_destroy_ep(listener);
@@ -311,6 +335,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(get_recv_comp_blocks_until_a_message_comes),
+		TEST(an_unreliable_connection_carries_messages),
 		TEST(an_id_without_cqs_gets_its_own),
 		TEST(the_peers_disconnect_does_not_wake_get_recv_comp_but_ones_own_does),
 		TEST(a_signal_ends_get_recv_comp),

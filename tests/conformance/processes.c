@@ -262,6 +262,8 @@ static void destroy_late(void)
 		_exit(2);
 	if (ibv_get_cq_event(late.channel, &cq, &context) != -1)
 		_exit(3);
+	/* The rest of the device goes with the process: nothing for a leak checker to look at. */
+	_exit(0);
 }
 
 static void leave_with_an_event(void)

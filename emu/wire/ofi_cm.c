@@ -304,7 +304,7 @@ static void take_event(struct wire_ofi *ofi, uint32_t type, union event *event, 
 	if (type == FI_CONNECTED)
 		link_connected(link, event->entry.data, len);
 	else if (type == FI_SHUTDOWN)
-		ofi_link_break(link);
+		ofi_link_fail(link); /* once what came before it has been read */
 }
 
 void ofi_read_events(struct wire_ofi *ofi)

@@ -82,6 +82,33 @@ static void probe_is_answered_once_the_peer_can_answer(void **state)
 	assert_int_equal(rig->b.writable, 1);
 }
 
+/* The last words of a process that ends: an ACK, a datagram. */
+static void what_was_sent_before_the_end_arrives(void **state)
+{
+	enum { N = 3 };
+	struct rig *rig = *state;
+	struct packet *p;
+	struct emu_tx tx;
+
+	establish(rig);
+	p = fake_take(&rig->b);
+	assert_non_null(p);
+	fake_tx(&tx, 0, rig->memory, 8, 1);
+	assert_int_equal(p->src->ops->send(p->src, &tx), WIRE_BUSY);
+	assert_true(rig_until(rig, &rig->b.writable, 1));
+	for (uint32_t i = 0; i < N; i++) {
+		fake_tx(&tx, i, rig->memory, 8, 1);
+		assert_int_equal(p->src->ops->send(p->src, &tx), WIRE_DONE);
+		rig_pass_b(rig);
+	}
+	free(p);
+	rig_close_b(rig);
+	/* Who wants to sleep makes libfabric look: it finds the words and the end at once. */
+	wire_ofi_may_sleep(rig->ofi_a);
+	rig_run_ms(rig, 20);
+	assert_int_equal(rig->a.received, N);
+}
+
 static void death_of_a_peer_is_reported_once(void **state)
 {
 	struct rig *rig = *state;
@@ -294,6 +321,7 @@ int main(void)
 		CASE(peer_that_refuses_loses_packets_silently),
 		CASE(peer_that_comes_later_is_found),
 		CASE(probe_is_answered_once_the_peer_can_answer),
+		CASE(what_was_sent_before_the_end_arrives),
 		CASE(death_of_a_peer_is_reported_once),
 		CASE(death_of_a_peer_gives_held_packets_back),
 		CASE(small_frames_count_as_sending_until_they_have_left),
